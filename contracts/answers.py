@@ -1,4 +1,4 @@
-"""What becomes of a request, as the inbox and `memory.answers` carry it: wire format."""
+"""Answers to requests, in the wire format of the inbox and of `memory.answers`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from palimpsest.contracts.event_data import Figures
 JsonObject = dict[str, Any]
 
 A_co = TypeVar("A_co", covariant=True, default=Any)
-"""The answer to a request, by its kind (`palimpsest.contracts.requests`)."""
+"""The type of the answer to a request (`palimpsest.contracts.requests`)."""
 
 
 class MemberPicture(TypedDict):
@@ -26,7 +26,7 @@ class MemberPicture(TypedDict):
 
 
 class MemoryPicture(TypedDict):
-    """A memory, its face, its version and its members by arrival."""
+    """A memory with its face, its version and its members in order of arrival."""
 
     memory_id: str
     owner_id: str
@@ -39,11 +39,11 @@ class MemoryPicture(TypedDict):
 
 
 class Compared(TypedDict):
-    """A candidate that was looked at, with its memory, its scores and the guard's findings.
+    """A candidate that was compared, with its memory, its scores and the guard's findings.
 
-    `text` is its own, `face` what speaks for its memory now, and `version` that memory's.
-    `covered`, if one of the two texts is longer than the model's input, is the lowest cosine of any
-    window of either with its nearest in the other.
+    `text` is the candidate's own; `face` and `version` are its memory's current ones. `covered` is
+    set if either text is longer than the model's input: every window of either text is scored by
+    its cosine with the nearest window of the other, and `covered` is the lowest of these scores.
     """
 
     candidate_id: str
@@ -59,7 +59,7 @@ class Compared(TypedDict):
 
 
 class SimilarFact(TypedDict):
-    """A memory that a newcomer resembles, by its id and its face, and the higher of the scores."""
+    """A memory that a newcomer resembles: its id, its face and the higher of the two scores."""
 
     id: str
     assertion: str
@@ -69,7 +69,7 @@ class SimilarFact(TypedDict):
 class FrameFact(TypedDict):
     """An earlier memory that a newcomer may replace: its id and its face.
 
-    They say the same up to one value, or the newcomer tells of a change.
+    The two texts differ in one value only, or the newcomer reports a change.
     """
 
     id: str
@@ -77,13 +77,14 @@ class FrameFact(TypedDict):
 
 
 class Checked(TypedDict):
-    """What would become of a candidate if it were submitted now.
+    """What would be decided on a candidate if it were submitted now.
 
-    `decision` is the one that would be recorded; of a `known` candidate, the recorded one. `check`
-    is what decided, and `neighbour` the candidate that it would join, with the `similarity` of the
-    two; of a `pending` one, the first that the judge would be asked about (`asked` are all).
-    `neighbours` are those that were looked at, nearest first; `similar_facts` as in `submit`. Of an
-    `invalid` row, `reason` and `detail` say why. `duration_ms` is from the row to the decision.
+    `decision` is the decision that would be recorded; for a `known` candidate, the recorded one.
+    `check` is the check that decided. `neighbour` is the candidate that it would join, with the
+    `similarity` of the two; for a `pending` candidate, the first neighbour that the judge would be
+    asked about (`asked` lists all). `neighbours` are all that were compared, nearest first;
+    `similar_facts` are as in `submit`. For an `invalid` row, `reason` and `detail` say why.
+    `duration_ms` is the time from the row to the decision.
     """
 
     result: Literal["decided", "known", "invalid"]
@@ -103,27 +104,29 @@ class Checked(TypedDict):
 
 
 class Displaced(TypedDict):
-    """What spoke for a memory until an update: a candidate, and its text or the composed one."""
+    """The face that an update displaced: its candidate, and that one's text or the composed text.
+    """
 
     candidate_id: str
     text: str
 
 
 class Undoable(TypedDict):
-    """`undo` is the id by which `undo` takes back what a request did (docs/undo.md).
+    """An answer with the id to pass to `undo` in order to take the request back (docs/undo.md).
 
-    It is missing of a dry run, if nothing was done, and if no one request takes it back.
+    `undo` is missing in a dry run, if nothing was done, or if no single request can undo it.
     """
 
     undo: NotRequired[str]
 
 
 class Updated(Undoable):
-    """What an update did. Nothing `changed` where the memory said so already.
+    """The outcome of an update. `changed` is false if the memory already had this text.
 
-    `candidate_id` brought the text; `decision_id` is what `undo` names. `merged` is the memory in
-    which the text lived, where the two are one now. `was` and `version` are the versions of the
-    memory before and after; `memories` shows it, and `events` are the ids of what was recorded.
+    `candidate_id` is the candidate with the new text; `decision_id` is what `undo` names. `merged`
+    is the memory that already had the text, if it was joined to this one. `was` and `version` are
+    the memory's versions before and after; `memories` shows the memory, and `events` are the ids of
+    the recorded events.
     """
 
     changed: bool
@@ -138,10 +141,11 @@ class Updated(Undoable):
 
 
 class Undone(Undoable):
-    """What taking an update back did: the `version` of the memory then, and `memories`.
+    """The outcome of undoing an update: the memory's new `version`, and the resulting `memories`.
 
-    `candidate_id` is whose text left, where the update had brought it. What had joined that text is
-    a memory of its own; it is among `former` where a later update has displaced what it says.
+    `candidate_id` is the candidate that the update had added, now retracted. Candidates that had
+    joined it become a memory of their own, listed in `former` if a later update has displaced its
+    text.
     """
 
     decision_id: str
@@ -161,10 +165,11 @@ class Waits(TypedDict):
 
 
 class Forgotten(Undoable):
-    """What was forgotten; `forgotten` is the name by which `restore` brings exactly this back.
+    """What was forgotten; pass the name `forgotten` to `restore` to bring exactly this back.
 
-    `candidates` are all wordings, `again` what becomes of their texts when they come again. `token`
-    stood for the memories before, and `waits` are candidates that waited for a verdict about them.
+    `candidates` are all wordings; `again` says what happens if their texts arrive again. `token`
+    identifies the state of the memories before, and `waits` lists the candidates that were waiting
+    for a verdict about them.
     """
 
     forgotten: str
@@ -177,7 +182,10 @@ class Forgotten(Undoable):
 
 
 class NotDone(TypedDict):
-    """What a request could not do, by the id of the decision or candidate; `reason` is a word."""
+    """Part of a request that was refused, by the id of a decision or candidate.
+
+    `reason` is a stable word, `detail` a sentence.
+    """
 
     decision_id: str
     reason: str
@@ -185,14 +193,15 @@ class NotDone(TypedDict):
 
 
 class Merged(Undoable):
-    """What saying that two are the same did: the join, and the memory that they are."""
+    """The outcome of stating that two candidates are the same: the join and their memory."""
 
     decision_id: str
     memories: list[MemoryPicture]
 
 
 class Concluded(TypedDict):
-    """What a batch run's join or the judge's verdicts led to: its event, if any, and the memory."""
+    """The outcome of a batch run's join or of the judge's verdicts: its event, if any, and memory.
+    """
 
     decision_id: str | None
     memories: list[MemoryPicture]
@@ -205,7 +214,7 @@ class Recomposed(TypedDict):
 
 
 class NewExpiry(Undoable):
-    """When a candidate expires now, None for never."""
+    """A candidate's new expiry; None means never."""
 
     event_id: str
     candidate_id: str
@@ -214,7 +223,7 @@ class NewExpiry(Undoable):
 
 
 class Names(TypedDict):
-    """By which names an owner is called."""
+    """The names that an owner is called by."""
 
     owner_id: str
     names: list[str]
@@ -227,14 +236,14 @@ class Accessed(TypedDict):
 
 
 class Apart(TypedDict):
-    """The memories of two that are not the same, or of which that was taken back."""
+    """The memories of a pair after it was separated or a statement about it withdrawn."""
 
     memories: list[MemoryPicture]
     undo: NotRequired[str]
 
 
 class Named(TypedDict):
-    """The owner of a submission whose rows may be published now."""
+    """The owner of a submission whose rows may now be published."""
 
     owner_id: str
 
@@ -250,24 +259,24 @@ class Session(TypedDict):
 
 
 class Agreed(TypedDict):
-    """What was confirmed, and the memory that it made."""
+    """The confirmed decision and its memory."""
 
     decision_id: str
     memories: list[MemoryPicture]
 
 
 class Decision(TypedDict):
-    """What was decided on a candidate, or would be, and whom it joined."""
+    """An actual or hypothetical decision on a candidate, and the candidate that it joins."""
 
     decision: str
     joined_to: str | None
 
 
 class ConsequenceTold(TypedDict):
-    """A later decision that would be another: what it `was`, and what it `would_be`.
+    """A later decision that would turn out differently: what it `was`, and what it `would_be`.
 
-    `decision_id` is that of the join that it was, where it was one; `asks` are the neighbours that
-    the judge would be asked about.
+    `decision_id` is set if the decision was a join; `asks` are the neighbours that the judge would
+    be asked about.
     """
 
     candidate_id: str
@@ -279,11 +288,12 @@ class ConsequenceTold(TypedDict):
 
 
 class Unmerged(Undoable):
-    """The joins that were taken out, what could not be, and the memories that there are then.
+    """The reversed joins, the refusals, and the resulting memories.
 
-    A dry run has the later decisions that rested on them (`consequences`), and those that somebody
-    said otherwise of since (`overtaken`); so has a request that carries them out, with the ids of
-    the events that did (`carried_out`). `cause` names all that was taken out, save of a dry run.
+    A dry run also lists the later decisions that rested on these joins (`consequences`), and those
+    that a later statement has overridden (`overtaken`). So does a request that carries out the
+    consequences; `carried_out` are the ids of the events that did so. `cause` names everything that
+    was reversed; a dry run has none.
     """
 
     reversed: list[str]
@@ -296,10 +306,10 @@ class Unmerged(Undoable):
 
 
 class PutBack(Undoable):
-    """What taking a reversal back did: joins that are back, and those made because of it, out.
+    """The outcome of taking a reversal back: the joins `reinstated`, and those `taken_back`.
 
-    `confirmed` are those of `taken_back` that a review had confirmed, and `events` the ids of what
-    was recorded, save of a dry run.
+    The latter had been made because of the reversal; `confirmed` are those of them that a review
+    had confirmed. `events` are the ids of the recorded events; a dry run has none.
     """
 
     decision_id: str
@@ -338,9 +348,9 @@ class CandidateTold(TypedDict):
 
 
 class InBulk(Undoable):
-    """What could not be done of a request about many, and of how many owners it was.
+    """The refusals of a bulk request, and the number of owners that it affected.
 
-    A dry run has how many questions would be open again (`asks`).
+    A dry run adds the number of questions that would be open again (`asks`).
     """
 
     refused: list[NotDone]
@@ -349,7 +359,7 @@ class InBulk(Undoable):
 
 
 class Reversals(InBulk):
-    """The joins that were taken out, and their `cause`; a dry run describes each (`joins`)."""
+    """The reversed joins, and their `cause`; a dry run describes each of them (`joins`)."""
 
     reversed: list[str]
     cause: NotRequired[str]
@@ -357,7 +367,7 @@ class Reversals(InBulk):
 
 
 class Reinstatements(InBulk):
-    """The joins that are back, and the ids of what was recorded (`events`).
+    """The reinstated joins, and the ids of the recorded events (`events`).
 
     A dry run records nothing, and describes each join (`joins`).
     """
@@ -368,7 +378,7 @@ class Reinstatements(InBulk):
 
 
 class Retractions(InBulk):
-    """The candidates that were retracted, and their `cause`; a dry run describes each."""
+    """The retracted candidates, and their `cause`; a dry run describes each of them."""
 
     retracted: list[str]
     cause: NotRequired[str]
@@ -376,9 +386,9 @@ class Retractions(InBulk):
 
 
 class Restorations(InBulk):
-    """The candidates that are back; of what was forgotten at once, also their `memories`.
+    """The restored candidates and, if a forgetting was restored, also their `memories`.
 
-    A dry run of a selection describes each (`candidates`).
+    A dry run with a selection describes each candidate (`candidates`).
     """
 
     restored: list[str]
@@ -387,7 +397,7 @@ class Restorations(InBulk):
 
 
 class TakenBack(TypedDict, total=False):
-    """The answer of an undo or a redo by an id: that of the request that the id stands for.
+    """The answer to an undo or a redo by id: that of the request that the id stands for.
 
     The keys are those of `Undone`, `Unmerged`, `PutBack`, `Apart`, `Restorations`, `Retractions` or
     `Reinstatements`.
@@ -418,7 +428,7 @@ class TakenBack(TypedDict, total=False):
 
 
 class Why(TypedDict):
-    """Why a run was skipped; `reason` is a word."""
+    """Why a run was skipped; `reason` is a stable word, `detail` a sentence."""
 
     reason: str
     detail: str
@@ -427,7 +437,7 @@ class Why(TypedDict):
 class Pairing(TypedDict):
     """A join of a batch run as it is shown to a person; `older` and `newer` are candidates.
 
-    `composed` is the resulting face, if the judge composed one; `face`, if a rule said who stays.
+    `composed` is the resulting face if the judge composed one; `face` is set if a rule chose it.
     """
 
     owner_id: str
@@ -449,7 +459,7 @@ class RunJoin(Pairing):
 
 
 class TextSide(TypedDict):
-    """A text that a composed one is to be made of; `moment` is when it happened.
+    """A source of a text that is to be composed; `moment` is when it happened.
 
     A `local` text is not sent to a remote service.
     """
@@ -461,17 +471,18 @@ class TextSide(TypedDict):
 
 
 class TextToCompose(TypedDict):
-    """A text that the judge has to compose before a run can go on, of `sides`, oldest first."""
+    """The `sides`, oldest first, of which the judge has to compose a text before a run can go on.
+    """
 
     sides: list[TextSide]
     sources: list[str]
 
 
 class RunReport(TypedDict):
-    """What a batch run did to one owner's memories, or why it was `skipped`.
+    """The outcome of a batch run on one owner's memories, or why it was `skipped`.
 
-    `ran` is the event that records it, `done_before` that another request had asked for it. A dry
-    run has the texts `to_compose`, and how many `events` the owner has.
+    `ran` is the event that records the run. `done_before` is true if another request had asked for
+    it already. A dry run lists the texts `to_compose`, and counts the owner's `events`.
     """
 
     owner_id: str
@@ -487,28 +498,28 @@ class RunReport(TypedDict):
 
 
 class LateVectors(TypedDict):
-    """How many texts were embedded late, and how many are left."""
+    """How many texts were embedded late, and how many remain."""
 
     embedded: int
     left: int
 
 
 class AddedVectors(TypedDict):
-    """How many vectors were recorded, and the last of the recorded events, if any."""
+    """The number of recorded vectors, and the last of the recorded events, if any."""
 
     added: int
     events: list[str]
 
 
 class Audited(TypedDict):
-    """The audit that a request opened, labelled a pair of or certified, and the recorded event."""
+    """The audit that a request opened, labelled or certified, and the recorded event."""
 
     audit: str
     events: list[str]
 
 
 class PolicyInForce(TypedDict):
-    """The policy that was put in force: its name, its hash, and its rule of exact repeats."""
+    """The policy that was put in force: its name, its hash, and its rule for exact repeats."""
 
     policy: str
     hash: str
@@ -522,7 +533,7 @@ class Done(Generic[A_co]):
     result: A_co
 
     def to_json(self) -> JsonObject:
-        """As it travels."""
+        """The wire format."""
         return {"done": self.result}
 
 
@@ -534,18 +545,18 @@ class Refused:
     detail: str
 
     def to_json(self) -> JsonObject:
-        """As it travels."""
+        """The wire format."""
         return {"refused": {"reason": self.reason, "detail": self.detail}}
 
 
 @dataclass(frozen=True, slots=True)
 class Misused:
-    """A request that makes no sense as it was written."""
+    """A request that makes no sense as written."""
 
     detail: str
 
     def to_json(self) -> JsonObject:
-        """As it travels."""
+        """The wire format."""
         return {"usage": self.detail}
 
 
@@ -556,18 +567,18 @@ class Failed:
     error: str
 
     def to_json(self) -> JsonObject:
-        """As it travels."""
+        """The wire format."""
         return {"failed": self.error}
 
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
-    """The progress of a long request: how many commands were run. Its answer comes later."""
+    """The progress of a long request: the number of commands run. Its answer comes later."""
 
     commands: int
 
     def to_json(self) -> JsonObject:
-        """As it travels."""
+        """The wire format."""
         return {"so_far": self.commands}
 
 
@@ -575,7 +586,7 @@ Answer = Done[A_co] | Refused | Misused | Failed
 
 
 def from_json(answer: Mapping[str, Any]) -> Answer:
-    """Parse an answer; StoreError if it is malformed."""
+    """Parse an answer. Raises StoreError if it is malformed."""
     match answer:
         case {"failed": str(error)}:
             return Failed(error)
@@ -590,9 +601,9 @@ def from_json(answer: Mapping[str, Any]) -> Answer:
 
 
 def result_or_refusal(answer: Answer[A_co]) -> A_co | RefusedError:
-    """What a request did, or why it was refused; anything else is raised.
+    """What a request did, or why it was refused.
 
-    UsageError for a wrong request, RuntimeError for one that hit a bug.
+    Raises UsageError for a request that makes no sense, RuntimeError for one that hit a bug.
     """
     match answer:
         case Done():
@@ -606,7 +617,7 @@ def result_or_refusal(answer: Answer[A_co]) -> A_co | RefusedError:
 
 
 def result(answer: Answer[A_co]) -> A_co:
-    """As `result_or_refusal`; a refusal is raised, too."""
+    """Like `result_or_refusal`, but a refusal is raised, too."""
     done = result_or_refusal(answer)
     if isinstance(done, RefusedError):
         raise done
@@ -614,15 +625,15 @@ def result(answer: Answer[A_co]) -> A_co:
 
 
 OTHER_MODEL = "other_model"
-"""Why a switch to another embedding model is refused: a text has no vector of it."""
+"""The reason for refusing a switch to another embedding model: a text has no vector of it."""
 
 
 def merged(answers: Sequence[Answer]) -> Answer:
-    """What the partitions of a cluster did, together; a refusal only if none did anything.
+    """Combine the answers of a cluster's partitions; a refusal only if no partition did anything.
 
-    If one of them hit a bug or did not understand it, that is the answer, and if one lacks vectors
-    of the model that all were to switch to: it says if others have switched. Of several refusals it
-    is the first that is not about an unknown id.
+    If a partition hit a bug or did not understand the request, that is the answer. So is a refused
+    switch of models (`OTHER_MODEL`), with a note if other partitions have switched. If all refused,
+    it is the first refusal that is not about an unknown id.
     """
     done = [answer.result for answer in answers if isinstance(answer, Done)]
     for answer in answers:
@@ -651,7 +662,7 @@ def _is_unknown(answer: Answer) -> bool:
 
 
 def _together(done: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Lists one after the other, numbers added, also within `left_out`; all else is the same."""
+    """Concatenate lists and add numbers, also within `left_out`; all other values are equal."""
     total = dict(done[0])
     for answer in done[1:]:
         for name, value in answer.items():

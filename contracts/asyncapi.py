@@ -20,13 +20,13 @@ BARE = {
     "progress": _GOES_ON,
     "question": _OWNER,
 }
-"""The messages that are bare JSON, with what their key is; all else are CloudEvents."""
+"""The messages that are bare JSON, with their keys; all others are CloudEvents."""
 
 Document = dict[str, Any]
 
 
 def asyncapi(schema_files: Sequence[str]) -> Document:
-    """The document; payloads refer to the schema files beside it, which are named here."""
+    """The document; its payloads refer to these schema files, which lie beside it."""
     names = [file.removesuffix(".json") for file in schema_files]
     messages = [name for name in names if name.startswith("said.")]
     events = [name for name in names if name.startswith("event.")]

@@ -1,4 +1,4 @@
-"""What a producer offers: one text and what is known about it (docs/design.md, Words)."""
+"""Candidates: what a producer offers, a text and its metadata (docs/design.md, Words)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DEFAULT_NAMESPACE = "default"
 
 
 def _utf8_length(value: str) -> int:
-    """Bytes of UTF-8; only half of a surrogate pair has none."""
+    """Length in bytes of UTF-8; a lone surrogate has no UTF-8."""
     if value.isascii():
         return len(value)
     try:
@@ -40,13 +40,13 @@ def _utf8_length(value: str) -> int:
 
 
 def _is_blank(value: str) -> bool:
-    """Whether there is nothing to see: white space, control and format characters alone."""
+    """Whether nothing is visible: only white space, control and format characters."""
     return all(c.isspace() or unicodedata.category(c) in ("Cc", "Cf") for c in value)
 
 
 def _not_blank(value: str) -> str:
     if value.isascii() and value.isprintable() and value and not value.isspace():
-        return value  # what most are; the rest takes a microsecond more
+        return value  # the usual case; the rest takes a microsecond more
     if "\x00" in value:
         raise ValueError("contains a NUL character")
     _utf8_length(value)
@@ -103,11 +103,11 @@ _WithUnit = Annotated[str, Field(pattern=_DURATION.pattern)]
 Duration = Annotated[
     _Seconds, BeforeValidator(seconds_of, json_schema_input_type=_Seconds | _WithUnit)
 ]
-"""Seconds, at most a hundred years; a text has its unit."""
+"""Seconds, at most a hundred years; a string needs a unit."""
 
 
 class CandidateFields(Light):
-    """A candidate without its text, as the log records it: what stays readable when that is sealed.
+    """A candidate without its text, as the log records it; readable even if the text is sealed.
 
     Plain types: `Candidate` checked the values when the producer offered them.
     """
@@ -133,7 +133,7 @@ _MOMENT: TypeAdapter[datetime] = TypeAdapter(Timestamp)
 
 
 def end_of(date: object) -> object:
-    """When a date without a time has passed, in UTC; anything else as it is."""
+    """The end of a date without a time, in UTC; anything else is returned unchanged."""
     if not isinstance(date, str) or not _DATE.fullmatch(date):
         return date
     try:
@@ -151,18 +151,18 @@ def _moment(value: Any) -> datetime:
 
 _FIELDS = frozenset(CandidateFields.__struct_fields__) | {"text"}
 UNDERSTOOD = _FIELDS | {"created_at", "expiration_date", "session_began_at"}
-"""The fields of a row that mean something; others are kept in `metadata`."""
+"""The known fields of a row; others are kept in `metadata`."""
 EXPIRY = frozenset({"expires_at", "expiration_date", "ttl"})
-"""The fields that say when a candidate expires, of which a row has one at most."""
+"""The fields that say when a candidate expires; a row has at most one of them."""
 
 
 class Candidate(Model):
     """One text that a producer offers as a memory; immutable.
 
     `created_at` is accepted for `occurred_at`; `session_began_at`, the time of the session's first
-    message, names a session without an id. It expires at `expires_at`, for which `expiration_date`
-    is accepted, a last day in UTC, or after `ttl`, counted from when it is recorded. Fields that
-    are not known are kept in `metadata`.
+    message, names a session without an id. It expires at `expires_at`, at the end of
+    `expiration_date`, a day in UTC, or when `ttl` has passed since it was recorded. Unknown fields
+    are kept in `metadata`.
     """
 
     owner_id: Name
@@ -203,7 +203,7 @@ class Candidate(Model):
                     del row[name]
         unknown = {name: row.pop(name) for name in row.keys() - _FIELDS}
         if isinstance(row.get("metadata", {}), dict):
-            # Also where there is none: pydantic's copy of a default takes 5 us.
+            # Also if there is none: pydantic's copy of a default takes 5 us.
             row["metadata"] = unknown | row.get("metadata", {})
         return row
 
@@ -214,7 +214,7 @@ class Candidate(Model):
         return self
 
     def fields(self) -> CandidateFields:
-        """Everything but the text; nothing is validated twice."""
+        """Everything but the text, without validating it again."""
         fields = dict(self.__dict__)
         del fields["text"]
         return CandidateFields(**fields)

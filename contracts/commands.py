@@ -2,8 +2,8 @@
 
 `Admit`, `Access` and the notices about sessions come from producers, the rest from requests. A
 request (`palimpsest.contracts.requests`) is wire format: it may lead to many commands, of several
-owners, and has an answer. The ids of its commands follow from its own, which is fresh for each
-invocation. One that leads to one command is a `OneCommand`, of the same kind as that command.
+owners, and has an answer. Its commands' ids follow from its own id, which is fresh for each
+invocation. A `OneCommand` request leads to exactly one command, of the same kind.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from palimpsest.contracts.names import OwnerNames
 
 
 class Admit(Struct, frozen=True):
-    """Admit a candidate that is read, hashed, embedded, and compared with its neighbours.
+    """Admit a candidate that has been read, hashed, embedded and compared with its neighbours.
 
-    `content.vector` is None for an exact repeat, which is never embedded. `digest` is that of the
-    producer's bytes, which identifies their dead letter; it is empty for a new id, which cannot be
-    in conflict. `down` names what was not available: `search`, or `embedder`, without which there
-    is no vector either. `forgotten` are near texts that were forgotten and whose rewordings wait
-    for a person. `nearest` is the nearest by cosine, however far, if something was searched.
+    `content.vector` is None for an exact repeat, which is never embedded. `digest` is the digest of
+    the producer's bytes and identifies their dead letter; it is empty for a new id, which cannot
+    conflict. `down` names what was unavailable: `search`, or `embedder`, in which case there is no
+    vector. `forgotten` are near texts that were forgotten and whose rewordings wait for a person.
+    `nearest` is the nearest by cosine, however far, if anything was searched.
     """
 
     candidate_id: str
@@ -57,8 +57,8 @@ class Admit(Struct, frozen=True):
 class OwnerCommand(Model):
     """The fields of every command but `Admit`.
 
-    With `more_follow`, other commands of the same request come after it, and what waits for any of
-    them is done after the last.
+    With `more_follow`, more commands of the same request come after it; whatever waits for them is
+    done after the last one.
     """
 
     command_id: str
@@ -80,9 +80,9 @@ class Merge(OwnerCommand):
 class Combine(OwnerCommand):
     """A batch rule, or the judge for it, finds that two existing candidates are the same.
 
-    `face` is the part that speaks, by arrival of the two: the older's (`keep`), the newer's
-    (`take`), or the composed text. The score of the pair is that of the neighbour in the evidence.
-    With `outright` the newer's face speaks even if it happened earlier. `cause` is the run.
+    `face` says which of the two speaks, by arrival: the older (`keep`), the newer (`take`), or the
+    composed text (`text`). The score of the pair is that of the neighbour in the evidence. With
+    `outright` the newer one's face speaks even if it happened earlier. `cause` is the run.
     """
 
     command: Literal["combine"] = "combine"
@@ -112,9 +112,10 @@ class Separate(OwnerCommand):
 
 
 class Unmerge(OwnerCommand):
-    """Take one join out; a review does so with the verdict that it rests on.
+    """Reverse one join; a review includes the verdicts that it rests on.
 
-    As a `consequence_of` another, it separates nothing. `cause` is the request that it belongs to.
+    As a `consequence_of` another reversal, it separates nothing. `cause` is the request that it
+    belongs to.
     """
 
     command: Literal["unmerge"] = "unmerge"
@@ -126,7 +127,7 @@ class Unmerge(OwnerCommand):
 
 
 class Withdraw(OwnerCommand):
-    """Take back people's latest statement about a pair: a separation or a merge."""
+    """Withdraw people's latest statement about a pair: a separation or a merge."""
 
     command: Literal["withdraw"] = "withdraw"
     a: str
@@ -134,10 +135,10 @@ class Withdraw(OwnerCommand):
 
 
 class Redecide(OwnerCommand):
-    """Decide again on a candidate, without joins that were taken out (docs/design.md, Un-merge).
+    """Decide again on a candidate, without joins that were reversed (docs/design.md, Un-merge).
 
-    `consequence_of` is the first of these. The join that the candidate made, if any, is out.
-    `cause` is the request that it belongs to.
+    `consequence_of` is the first of these joins. The candidate's own join, if any, is reversed
+    already. `cause` is the request that it belongs to.
     """
 
     command: Literal["redecide"] = "redecide"
@@ -154,7 +155,7 @@ class Redecide(OwnerCommand):
 class Reinstate(OwnerCommand):
     """Take a reversal back. `cause` is the request that it belongs to.
 
-    `also` are joins that may come back with it, where none of them could come back alone.
+    `also` are joins that may come back with it if none of them could come back alone.
     """
 
     command: Literal["reinstate"] = "reinstate"
@@ -176,10 +177,10 @@ class Confirm(OwnerCommand):
 class Update(OwnerCommand):
     """Change the text of a memory, which is named by any of its members.
 
-    The candidate is the text with its id; `content.vector` is None if the text is known. With
-    `expect`, a version of the memory or the candidate that speaks for it, nothing happens if it has
-    moved on. If the text lives in another memory, `merge` makes one of the two.
-    `neighbours` and `forgotten` are those of an `Admit`, if an agent may reword a forgotten text.
+    The candidate is the new text with its id; `content.vector` is None if the text is known.
+    `expect` is a version of the memory, or the candidate that speaks for it: nothing happens if the
+    memory has changed since. If another memory already has the text, `merge` joins the two.
+    `neighbours` and `forgotten` are as in `Admit`, if an agent might reword a forgotten text.
     `cause` is the request.
     """
 
@@ -198,7 +199,7 @@ class Update(OwnerCommand):
 
 
 class Undo(OwnerCommand):
-    """Take an update back, by its decision: its text leaves, and nothing is separated."""
+    """Undo an update, by its decision: its text is retracted, and nothing is separated."""
 
     command: Literal["undo"] = "undo"
     decision_id: str
@@ -209,9 +210,9 @@ class Undo(OwnerCommand):
 class Forget(OwnerCommand):
     """Forget memories, each named by any of its members, with all their wordings.
 
-    With `expect`, the version of all of them together, nothing happens if one has moved on.
-    `again` is what becomes of their texts if they arrive again; with `earlier`, those that happened
-    before are refused. `cause` is the request, which names the forgetting.
+    `expect` is the version of all of them together: nothing happens if one has changed since.
+    `again` says what happens to their texts if they arrive again; with `earlier`, a text that
+    happened before the forgetting is refused. `cause` is the request, which names the forgetting.
     """
 
     command: Literal["forget"] = "forget"
@@ -224,7 +225,7 @@ class Forget(OwnerCommand):
 
 
 class Retract(OwnerCommand):
-    """Hide a candidate; that of an update is undone with it. `cause` is the request."""
+    """Hide a candidate; if an update added it, the update is undone. `cause` is the request."""
 
     command: Literal["retract"] = "retract"
     candidate_id: str
@@ -232,7 +233,7 @@ class Retract(OwnerCommand):
 
 
 class SetExpiry(OwnerCommand):
-    """Have a candidate expire at another time, or never (None), which only a person may say."""
+    """Change when a candidate expires; only a person may choose never (None)."""
 
     command: Literal["set_expiry"] = "set_expiry"
     candidate_id: str
@@ -241,7 +242,7 @@ class SetExpiry(OwnerCommand):
 
 
 class SetNames(OwnerCommand):
-    """Say by which names an owner is called; none of them any more, if there are none."""
+    """Replace the names that an owner is called by; no names mean that it has none any more."""
 
     command: Literal["set_names"] = "set_names"
     names: OwnerNames
@@ -274,9 +275,9 @@ class Compose(OwnerCommand):
 
 
 class Access(OwnerCommand):
-    """A producer used the memory of this candidate; or all of `uses`, of which it is the first.
+    """A producer used the memory of this candidate, or all of `uses`, the first of which it is.
 
-    `others` are the ids of further commands whose uses were added to those of this one.
+    `others` are the ids of further commands whose uses were added to this one's.
     """
 
     command: Literal["access"] = "access"
@@ -286,11 +287,11 @@ class Access(OwnerCommand):
 
 
 class Embed(OwnerCommand):
-    """The late vector of a text, by its first candidate.
+    """Add a vector to a stored text, named by its first candidate.
 
-    The text was stored while the model was down, before long texts had windows, or has no vector
-    of a model that may come into force. With `text_id`, of the composed text that this event
-    brought.
+    The text was stored while the model was down or before long texts had windows, or it has no
+    vector of a model that may come into force. With `text_id`, the text is the one that this event
+    composed.
     """
 
     command: Literal["embed"] = "embed"

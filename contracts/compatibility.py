@@ -1,4 +1,4 @@
-"""What a change to a schema would break: documents that the old one allowed and the new one not."""
+"""What a change to a schema breaks: documents that the old one allowed and the new one refuses."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _UNIONS = ("anyOf", "oneOf")
 
 
 def incompatibilities(old_schema: Schema, new_schema: Schema) -> list[str]:
-    """What the new schema refuses or no longer says of documents written under the old one.
+    """What the new schema refuses, or no longer describes, in documents of the old one.
 
-    Each is `place: what`; an empty list means that the change only adds. A property that is gone is
-    named too, although its documents stay valid: a reader would not find it any more.
+    Each entry is `place: what`; an empty list means that the change only adds. Removed properties
+    are listed too: documents with them stay valid, but a reader would no longer find them.
     """
     return list(_Comparison(old_schema, new_schema).differences(old_schema, new_schema, "$"))
 
@@ -28,7 +28,7 @@ class _Comparison:
         self._under_way: set[tuple[str, str]] = set()
 
     def differences(self, old: Any, new: Any, at: str) -> Iterator[str]:
-        """Yield what is worse in `new`; references are followed, each pair of them once."""
+        """Yield what is incompatible in `new`, following each pair of references once."""
         refs = (_ref(old), _ref(new))
         if all(refs):
             if refs in self._under_way:
@@ -59,7 +59,7 @@ class _Comparison:
                 yield from self.differences(schema, there[name], f"{at}.{name}")
 
     def _others(self, old: Schema, new: Schema, at: str) -> Iterator[str]:
-        """Properties that are not named: allowed, unless `additionalProperties` says otherwise."""
+        """Undeclared properties: allowed, unless `additionalProperties` says otherwise."""
         before, after = (side.get("additionalProperties", True) for side in (old, new))
         if after is False and before is not False:
             yield f"{at}: other properties are refused"
@@ -67,7 +67,8 @@ class _Comparison:
             yield from self.differences({} if before is True else before, after, f"{at}.*")
 
     def _alternatives(self, old: Schema, new: Schema, at: str) -> Iterator[str]:
-        """Each old alternative needs a new one that takes it; else say what its namesake lacks."""
+        """Each old alternative needs a new one that accepts it; else say what its namesake lacks.
+        """
         for choice in _choices(old):
             lacks = [(other, list(self.differences(choice, other, at))) for other in _choices(new)]
             if all(lack for _, lack in lacks):
@@ -83,7 +84,7 @@ def _choices(schema: Schema) -> list[Any]:
 
 
 def _name(choice: Schema) -> str:
-    """What tells an alternative from its siblings: the model that it refers to, or its type."""
+    """What distinguishes an alternative from its siblings: the model it refers to, or its type."""
     return _ref(choice).rpartition("/")[2] or _list(_type_names(choice)) or "anything"
 
 
@@ -92,7 +93,7 @@ def _ref(schema: Any) -> str:
 
 
 def _resolve(root: Schema, schema: Any) -> Schema:
-    """What a reference within the document stands for; `true` allows all, as `{}` does."""
+    """The schema that a reference within the document stands for; `true` becomes `{}`."""
     if schema is True:
         return {}
     ref = _ref(schema)

@@ -1,4 +1,4 @@
-"""Errors by what to do about them: retry, dead-letter, tell the operator, or stop.
+"""Errors, by what to do about them: retry, dead-letter, tell the operator, or stop.
 
 Messages carry owners, ids and positions, never the text of a memory.
 """
@@ -16,25 +16,25 @@ InvalidReason = Literal[
     "id_conflict",
     "wrong_partition",
 ]
-"""Why an input is `invalid`: a wire value."""
+"""Why an input is `invalid`; wire values."""
 
 
 class PalimpsestError(Exception):
-    """Anything this system raises on purpose.
+    """Base of everything that this system raises on purpose.
 
-    Its arguments are those that it was made of, so that another process gets it whole by pickle.
+    `args` are the constructor's arguments, so that it can be pickled to another process.
     """
 
 
 class TransientError(PalimpsestError):
-    """Try again later: something outside is busy or away."""
+    """Retry later: something outside is busy or unavailable."""
 
 
 class InvalidInputError(PalimpsestError):
-    """An input that can never be processed: it goes to the dead letters with its bytes.
+    """An input that can never be processed: its bytes go to the dead letters.
 
-    `detail` names the field and what is wrong with it; `index` is the place in a list that was
-    submitted, from 0.
+    `detail` names the field and what is wrong with it; `index` is its place in the submitted list,
+    from 0.
     """
 
     def __init__(self, reason: InvalidReason, detail: str, index: int | None = None) -> None:
@@ -49,7 +49,7 @@ class InvalidInputError(PalimpsestError):
 
 
 class RefusedError(PalimpsestError):
-    """An operator's command that could not be; `reason` is a stable word, `detail` a sentence."""
+    """An operator's command that was refused; `reason` is a stable word, `detail` a sentence."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(reason, detail)
@@ -61,7 +61,7 @@ class RefusedError(PalimpsestError):
 
 
 class StoreError(PalimpsestError):
-    """The store is not there, unreadable or damaged: stop, never guess."""
+    """The store is missing, unreadable or damaged: stop, never guess."""
 
 
 class NewerError(StoreError):
@@ -73,16 +73,16 @@ class SearchError(StoreError):
 
 
 class UsageError(PalimpsestError):
-    """A call that makes no sense as it was written."""
+    """A call that makes no sense as written."""
 
 
 def missing_extra(what: str, extra: str) -> UsageError:
-    """What is wanted (a noun) needs packages that are missing; the sentence names the cure."""
+    """A UsageError saying that `what` (a noun) needs an extra, and how to install it."""
     return UsageError(f"{what} needs the extra: pip install 'palimpsest-memory[{extra}]'")
 
 
 class WrongFileError(PalimpsestError):
-    """An input whose first rows are all wrong: most likely it is not the file that was meant."""
+    """An input whose first rows are all invalid: it is most likely the wrong file."""
 
 
 class ModelError(PalimpsestError):

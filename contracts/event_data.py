@@ -1,6 +1,6 @@
-"""What events say: the words of decisions, and the `data` of each event (docs/design.md).
+"""The contents of events: names of decisions, and the `data` of each event (docs/design.md).
 
-Names are wire values. `contracts.events` has them all, with the events that carry them.
+Names are wire values. `contracts.events` exports them all, with the events that carry them.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ Decision = Literal[FirstDecision, Settlement, LaterJoin, "invalid"]
 FaceRule = Literal["repeat", "keep", "take", "text"]
 Rank = Literal["rule", "judge", "agent", "review", "person"]
 Speaker = Literal["agent", "person"]
-"""Who changes memories by intent; reviewers and operators are persons."""
+"""Who may change memories on purpose; reviewers and operators are persons."""
 Again = Literal["ask", "allow", "refuse"]
-"""What becomes of a forgotten text that comes again: it waits, is stored as new, or is refused."""
+"""What happens if a forgotten text arrives again: it waits, is stored as new, or is refused."""
 BatchStep = Literal["dedupe", "review", "consolidate"]
 """What runs over an owner's memories: batch rules, the review, or the end of a session."""
 AuditLabel = Literal["right", "wrong", "unsure"]
-"""What an auditor says of a join; `unsure` counts as wrong."""
+"""An auditor's label of a join; `unsure` counts as wrong."""
 Figures = dict[str, int | float]
 """What a run counted, by name; times in milliseconds."""
 RANKS: dict[Rank, int] = {"rule": 0, "judge": 1, "agent": 2, "review": 3, "person": 4}
@@ -65,9 +65,9 @@ RANKS: dict[Rank, int] = {"rule": 0, "judge": 1, "agent": 2, "review": 3, "perso
 class Vector(Light):
     """A text's embedding: `data` is base64 of little-endian float16, unit length.
 
-    `truncated`: in `data` the model saw only the beginning; `unknown`: words it has no token for.
-    `windows`: of such a text, what the model made of the rest, window by window, encoded as `data`.
-    Older events have none.
+    `truncated`: `data` covers only the beginning of the text; `unknown`: words that the model has
+    no token for. `windows`: the vectors of the rest of a truncated text, window by window, encoded
+    like `data`; older events have none.
     """
 
     model: str
@@ -80,11 +80,11 @@ class Vector(Light):
 
     @property
     def covers_text(self) -> bool:
-        """Whether the vector and its windows are of the whole text."""
+        """Whether the vector and its windows cover the whole text."""
         return self.windows is not None or not self.truncated
 
     def each(self) -> tuple[Vector, ...]:
-        """The vector of each window alone, the first one's first."""
+        """A vector for each window, in order."""
         if self.windows is None:
             return (self,)
         return tuple(
@@ -94,7 +94,7 @@ class Vector(Light):
 
 
 class Verbatim(Light):
-    """The hash of a text in its verbatim form, by which the core knows it again."""
+    """The hash of a text's verbatim form, by which the core recognises the text."""
 
     hash: str
     normaliser: str
@@ -103,8 +103,8 @@ class Verbatim(Light):
 class Content(Light):
     """All that must vanish on erasure, in one object, so that it can be sealed under a key.
 
-    `hash` is of the form by which a text is found and forgotten. `verbatim` is absent in older
-    events: it is computed from the text.
+    `hash` is the hash of the normalised form by which a text is found and forgotten. `verbatim` is
+    absent in older events: it is then computed from the text.
     """
 
     text: str
@@ -116,16 +116,16 @@ class Content(Light):
 
 
 class Join(Light):
-    """The edge to the older candidate, who wins the face, and the score of the pair.
+    """The edge to the older candidate, the rule that picks the face, and the score of the pair.
 
-    `former`: a person chose the face, so what it displaced is a former wording, which no automatic
-    event brings back. `chosen`: of the two candidates that person chose one, whose own text speaks
-    also where the two were one memory already. `outright`: a rule that does not go by time chose
-    the newer part's face (a `take`), so it speaks although it may have happened earlier, and a
-    repeat does not undo that. `over`: it is an update, and this is the candidate that spoke until
-    then; `to` need not be the same, so that the memory stays one where an update in between is
-    undone. `forward`: a judge said that the newer text replaces the one that it was compared with,
-    even where a person chose that.
+    `former`: a person chose the face, so the text that it displaced is a former wording, which no
+    automatic event brings back. `chosen`: that person chose one of the two candidates, and its own
+    text speaks even if the two already were one memory. `outright`: a rule that does not go by time
+    chose the newer part's face (a `take`), so it speaks even if it happened earlier, and a repeat
+    does not undo that. `over`: the join is an update, and this is the candidate that spoke until
+    then; `to` may be another one, so that the memory stays one if an update in between is undone.
+    `forward`: a judge said that the newer text replaces the one it was compared with, even if a
+    person chose that one.
     """
 
     to: str
@@ -148,11 +148,12 @@ class Composition(Light):
 class DecidedData(Light):
     """A candidate's first decision.
 
-    `moment` is when what it says happened, as its producer said: no later than the recording. Where
-    it is absent, as in older events, that is the time of recording. `rank`, `actor`, `because` and
-    `cause`, the request, are those of an update: somebody said what it joins. `withheld` is the
-    forgetting (a request) because of which the candidate waits for a person, and does not live.
-    `expires_at` is from when on it is hidden: as the candidate says, or the policy of its category.
+    `moment` is when what the text says happened, as stated by the producer, and no later than the
+    recording; if absent, as in older events, it is the time of recording. `rank`, `actor`,
+    `because` and `cause` (the request) are set for an update, whose author said what it joins.
+    `withheld` is the forgetting (a request) because of which the candidate waits for a person and
+    is not living. `expires_at` is when it becomes hidden, as stated by the candidate or, for its
+    category, by the policy.
     """
 
     decision: FirstDecision
@@ -171,9 +172,9 @@ class DecidedData(Light):
 
 
 class SettledData(Light):
-    """What became of a pending candidate.
+    """The decision on a pending candidate.
 
-    `cause` is the event that freed an answer which had been held back.
+    `cause` is the event that released an answer which had been held back.
     """
 
     decision: Settlement
@@ -188,9 +189,9 @@ class SettledData(Light):
 
 
 class JoinedData(Light):
-    """A join between candidates that were there already, by a person or a batch rule.
+    """A join between existing candidates, by a person or a batch rule.
 
-    `cause` is the run that made it, where it has an id: the same as of its `ran`.
+    `cause` is the id of the run that made it, if it has one: the same as in its `ran` event.
     """
 
     decision: LaterJoin
@@ -205,11 +206,11 @@ class JoinedData(Light):
 
 
 class RedecidedData(Light):
-    """A candidate's decision without joins that were taken out (docs/design.md, Un-merge).
+    """A candidate's decision without joins that were reversed (docs/design.md, Un-merge).
 
-    `join` is the one that it would have made, with the place of its arrival; the one that it made,
-    if any, was `reversed` before. `pending` opens the question of `evidence.asked`. `cause` is the
-    request that it belongs to.
+    `join` is the join that it would have made on arrival, and keeps that place; the one that it did
+    make, if any, was `reversed` before. `pending` asks the judge about `evidence.asked`. `cause` is
+    the request that it belongs to.
     """
 
     decision: FirstDecision | Settlement
@@ -225,7 +226,7 @@ class RedecidedData(Light):
 
 
 class InvalidData(Light):
-    """An input that broke a rule; its bytes are in the dead letters under `digest`."""
+    """An input that was rejected; its bytes are in the dead letters under `digest`."""
 
     reason: InvalidReason
     detail: str
@@ -234,13 +235,13 @@ class InvalidData(Light):
 
 
 class ReversedData(Light):
-    """A join taken out. `separates` is false where the pair stays one memory by other joins.
+    """A reversed join. `separates` is false if other joins keep the pair in one memory.
 
-    `verdicts` are a model's, where a review says so. A `consequence_of` another reversal separates
-    nothing: nobody said that the two differ, they would only not have been compared. `cause` is the
-    request that it belongs to: reversals of one cause take one memory apart. One that `withdraws`
-    takes a person's merge or an update back as if it had never been said: what was said of the
-    pair before it holds again. So may an un-merge, where other joins hold the two together.
+    A review includes the model's `verdicts`. A `consequence_of` another reversal separates nothing:
+    nobody said that the two differ, they would only not have been compared. `cause` is the request
+    that it belongs to: reversals of one cause take one memory apart. A reversal that `withdraws`
+    undoes a person's merge or an update as if it had never been stated: earlier statements about
+    the pair hold again. An un-merge may do so, too, if other joins hold the two together.
     """
 
     decision_id: str
@@ -257,7 +258,7 @@ class ReversedData(Light):
 
     @property
     def is_withdrawal(self) -> bool:
-        """Whether a person withdrew a merge: un-merging and undoing belong to a request."""
+        """Whether a person withdrew a merge: un-merging and undoing have a `cause` instead."""
         return bool(self.withdraws) and self.cause is None
 
 
@@ -276,9 +277,9 @@ class OnDecisionData(Light):
 
 
 class SeparatedData(Light):
-    """A recorded *not the same* between two candidates; the judge's with its `verdicts`.
+    """A recorded *not the same* between two candidates; the judge's includes its `verdicts`.
 
-    `similarity` is the score of the pair, where it was looked at.
+    `similarity` is the score of the pair, if it was compared.
     """
 
     candidate_id: str
@@ -291,7 +292,7 @@ class SeparatedData(Light):
 
 
 class ComposedData(Light):
-    """A recomposed text for the join whose first one no longer stands."""
+    """A recomposed text for a join whose first text no longer stands."""
 
     decision_id: str
     composition: Composition
@@ -299,10 +300,11 @@ class ComposedData(Light):
 
 
 class OnCandidateData(Light):
-    """A word about one candidate. `cause` is the request that it belongs to.
+    """A statement about one candidate. `cause` is the request that it belongs to.
 
-    One that is forgotten says what becomes of its text when it comes `again`; with `earlier`, what
-    happened before is refused. `speaker` is `agent` if an agent forgot it; older events have none.
+    For a forgotten candidate, `again` says what happens if its text arrives again; with `earlier`,
+    a text that happened before is refused. `speaker` is `agent` if an agent forgot it; older events
+    have none.
     """
 
     candidate_id: str
@@ -315,9 +317,9 @@ class OnCandidateData(Light):
 
 
 class ExpirySetData(Light):
-    """Whose expiry somebody set: hidden from `expires_at` on, or never if absent (a pin).
+    """A candidate's new expiry: hidden from `expires_at` on, or never if absent (a pin).
 
-    `was` is the expiry until then, absent if there was none.
+    `was` is the previous expiry, absent if there was none.
     """
 
     candidate_id: str
@@ -329,7 +331,7 @@ class ExpirySetData(Light):
 
 
 class NamesSetData(Light):
-    """By which names the owner is called from here on; `was` is by which until then."""
+    """The names that the owner is called by from here on; `was` are the previous ones."""
 
     names: tuple[str, ...]
     was: tuple[str, ...] = ()
@@ -338,7 +340,7 @@ class NamesSetData(Light):
 
 
 class Use(Light):
-    """How often a memory was used since that was last recorded, and when it was last.
+    """How often a memory was used since the last such record, and when it was last used.
 
     `candidate_id` is any of its members.
     """
@@ -349,10 +351,9 @@ class Use(Light):
 
 
 class AccessedData(OnCandidateData):
-    """That memories were used: that of one candidate, now; or all of `uses`, gathered.
+    """The use of one candidate's memory, now, or of several memories, gathered in `uses`.
 
-    `others` are the ids of further commands whose uses are among them, and which change nothing
-    when they come again.
+    `others` are the ids of further commands whose uses are included; repeated, they change nothing.
     """
 
     uses: tuple[Use, ...] | None = None
@@ -360,16 +361,16 @@ class AccessedData(OnCandidateData):
 
 
 class OnSessionData(Light):
-    """A word about one session of the owner."""
+    """A statement about one session of the owner."""
 
     session_id: str
 
 
 class EmbeddedData(Light):
-    """The vector of a candidate's text: it came late, got its windows, or is of another model.
+    """A vector added to a candidate's text: a late one, one with windows, or another model's.
 
-    With `ahead`, of a model that is not in force yet: the text keeps the one that it has. With
-    `text_id`, of the composed text that this event brought; the candidate is of its memory.
+    With `ahead`, its model is not in force yet: the text also keeps the vector that it has. With
+    `text_id`, the text is the one that this event composed; the candidate belongs to its memory.
     """
 
     candidate_id: str
@@ -379,11 +380,11 @@ class EmbeddedData(Light):
 
 
 class PolicySetData(Light):
-    """The policy in force from here on, whole.
+    """The whole policy that is in force from here on.
 
-    `former` is the model of the policy before, if this one is of another: from here on texts are
-    compared by their vectors of the new model. `drops` are models whose vectors are not kept in
-    memory from here on; the log has them.
+    `former` is the model of the previous policy if this one has another: from here on texts are
+    compared by their vectors of the new model. `drops` are models whose vectors are no longer kept
+    in memory; the log still has them.
     """
 
     hash: str
@@ -394,12 +395,12 @@ class PolicySetData(Light):
 
     @property
     def changes_models(self) -> bool:
-        """Whether it changes by which vectors texts are compared, or which are kept."""
+        """Whether it changes which vectors are compared or kept."""
         return self.former is not None or self.drops is not None
 
 
 class JudgeSetData(Light):
-    """The judge whose answers are recorded from here on; `former` is the hash of the one before."""
+    """The judge whose answers are recorded from here on; `former` is the previous judge's hash."""
 
     hash: str
     judge: RecordedJudge
@@ -409,8 +410,8 @@ class JudgeSetData(Light):
 class RanData(Light):
     """A batch run over an owner's memories: its step, when it was due, and its figures.
 
-    `policy` is the hash of the rules that it went by, `session_id` the session that it was about,
-    where it was about one. `actor` is the person who asked for it, if no schedule did.
+    `policy` is the hash of the rules that it followed, `session_id` the session that it was about,
+    if any. `actor` is the person who asked for it, unless a schedule did.
     """
 
     step: BatchStep
@@ -423,11 +424,11 @@ class RanData(Light):
 
 
 class RefusedData(Light):
-    """A command that could not be, with the reason; verdicts that came with it are kept.
+    """A refused command, with the reason; verdicts that came with it are kept.
 
-    When they settle later, they do so as what they were: of this rank, by this actor. `rank` is
-    absent where there are none, and in older events, whose verdicts were all the judge's. `a` and
-    `b` are the two candidates of a command about a pair.
+    If the verdicts settle something later, they keep this rank and this actor. `rank` is absent if
+    there are no verdicts, and in older events, whose verdicts were all the judge's. `a` and `b` are
+    the two candidates of a command about a pair.
     """
 
     command: str
@@ -445,7 +446,7 @@ class RefusedData(Light):
 
 
 class UnchangedData(Light):
-    """A request, by its kind, that changed nothing; who made it, and why."""
+    """A request that changed nothing: its kind, who made it, and why."""
 
     request: str
     actor: str | None = None
@@ -455,14 +456,15 @@ class UnchangedData(Light):
 class AuditOpenedData(Light):
     """An audit of the automatic joins that stood at `position`; the `seed` was drawn after that.
 
-    `joins` is their number and `digest` that of their ids, so another population is noticed.
-    `owners` is a pattern of owners and `since` the earliest decision, if not all joins were meant.
-    Certified is a share of `target` at the `confidence`; `detection` is the part of 1 - confidence
-    that is kept for what the auditor misses, with up to `probes` pairs that are known to be wrong.
+    `joins` is their number and `digest` the digest of their ids, so that a different population is
+    noticed. `owners` is a pattern of owners and `since` the earliest decision, if not all joins
+    were meant. The audit is to certify a share of `target` at the `confidence`; `detection` is the
+    part of 1 - confidence reserved for errors that the auditor misses, measured by up to `probes`
+    pairs that are known to be wrong.
 
-    With `recall` it is about the pairs that were *not* joined: an estimate, from that many labels,
-    of how many of them say the same. `joins` and `digest` are of those pairs then, and the target
-    means nothing.
+    With `recall`, the audit is about the pairs that were *not* joined: it estimates, from that many
+    labels, how many of them say the same. `joins` and `digest` then describe those pairs, and the
+    target means nothing.
     """
 
     position: int
@@ -481,11 +483,11 @@ class AuditOpenedData(Light):
 
 
 class AuditLabelledData(Light):
-    """What an auditor says of a pair: the decision of a join, or the id of a probe.
+    """An auditor's label of a `pair`: the decision of a join, or the id of a probe.
 
-    `shown` is the digest of what was seen: a label counts for another audit as long as that is the
-    same. The latest label of an audit's pair counts. A `second` one is of another person, who was
-    shown the pair without the first one's label: what either calls wrong counts as wrong.
+    `shown` is the digest of what the auditor saw: a label counts for another audit as long as that
+    is the same. The latest label of a pair in an audit counts. A `second` label is that of another
+    person, who did not see the first: a pair is wrong if either calls it wrong.
     """
 
     audit: str
@@ -498,9 +500,9 @@ class AuditLabelledData(Light):
 
 
 class Stratum(Light):
-    """A part of the joins of an audit, `by` decision, policy, guard, embedder, judge and the like.
+    """A part of an audit's joins, `by` decision, policy, guard, embedder, judge or the like.
 
-    `bound` is the share of it that may be wrong, a statement of its own.
+    `bound` limits the share of this part that is wrong; it is a separate statement.
     """
 
     by: str
@@ -512,10 +514,10 @@ class Stratum(Light):
 
 
 class CertifiedData(Light):
-    """That at most `bound` of the joins of an audit are wrong, at its confidence.
+    """States that at most the share `bound` of an audit's joins is wrong, at its confidence.
 
-    `most` is the number that may have been called wrong, before it is divided by `detected`, the
-    least share of wrong ones that the auditor is known to find (1 if no probes were mixed in).
+    `most` is the highest number that would have been labelled wrong, before it is divided by
+    `detected`: the least share of wrong joins that the auditor is known to find (1 without probes).
     """
 
     audit: str

@@ -139,11 +139,11 @@ SOURCE = "palimpsest"
 class Event(Light):
     """A CloudEvent: `subject` is the id of a candidate or decision, `partitionkey` the owner.
 
-    The first event of a request has its id, the digest of what was asked, and the answer as JSON
-    (`streams/write/answered.py`); further parts of a long answer follow in events of their own.
+    The first event of a request has the request's id, the digest of what was asked, and the answer
+    as JSON (`streams/write/answered.py`); further parts of a long answer follow in separate events.
 
     `requires` is the first version of Palimpsest that understands the event, if an older one would
-    not know it or would fold it otherwise (CONTRIBUTING.md).
+    not know it or would fold it differently (CONTRIBUTING.md).
     """
 
     specversion: Literal["1.0"] = "1.0"
@@ -161,7 +161,7 @@ class Event(Light):
 
     @property
     def owner_id(self) -> str:
-        """Whose memories it is about; empty for the whole store."""
+        """The owner of the memories it is about; empty for the whole store."""
         return self.partitionkey
 
 
@@ -196,13 +196,13 @@ class Invalid(Event, tag="palimpsest.invalid.v1"):
 
 
 class Reversed(Event, tag="palimpsest.reversed.v1"):
-    """`subject` is the decision taken out."""
+    """`subject` is the reversed decision."""
 
     data: ReversedData
 
 
 class Reinstated(Event, tag="palimpsest.reinstated.v1"):
-    """`subject` is the decision put back."""
+    """`subject` is the reinstated decision."""
 
     data: OnDecisionData
 
@@ -214,7 +214,7 @@ class Separated(Event, tag="palimpsest.separated.v1"):
 
 
 class Confirmed(Event, tag="palimpsest.confirmed.v1"):
-    """`subject` is the decision agreed to."""
+    """`subject` is the confirmed decision."""
 
     data: OnDecisionData
 
@@ -226,7 +226,7 @@ class Composed(Event, tag="palimpsest.composed.v1"):
 
 
 class Retracted(Event, tag="palimpsest.retracted.v1"):
-    """`subject` is the candidate that is not living any more."""
+    """`subject` is the candidate that is no longer living."""
 
     data: OnCandidateData
 
@@ -238,7 +238,7 @@ class Restored(Event, tag="palimpsest.restored.v1"):
 
 
 class ExpirySet(Event, tag="palimpsest.expiry_set.v1"):
-    """`subject` is the candidate that expires at another time, or is pinned and never does."""
+    """`subject` is the candidate whose expiry changes, or which is pinned and never expires."""
 
     data: ExpirySetData
 
@@ -280,13 +280,13 @@ class Embedded(Event, tag="palimpsest.embedded.v1"):
 
 
 class PolicySet(Event, tag="palimpsest.policy_set.v1"):
-    """`subject` is the policy's hash; `partitionkey` is empty: it is the store's."""
+    """`subject` is the policy's hash; `partitionkey` is empty: it is about the whole store."""
 
     data: PolicySetData
 
 
 class JudgeSet(Event, tag="palimpsest.judge_set.v1"):
-    """`subject` is the judge's hash; `partitionkey` is empty: it is the store's."""
+    """`subject` is the judge's hash; `partitionkey` is empty: it is about the whole store."""
 
     data: JudgeSetData
 
@@ -298,19 +298,19 @@ class Refused(Event, tag="palimpsest.refused.v1"):
 
 
 class Unchanged(Event, tag="palimpsest.unchanged.v1"):
-    """`subject` is the id of a request that changed nothing, or nothing more."""
+    """`subject` is the id of a request that changed nothing, or nothing further."""
 
     data: UnchangedData
 
 
 class AuditOpened(Event, tag="palimpsest.audit_opened.v1"):
-    """`subject` is its own id, which names the audit; `partitionkey` is empty: the store's."""
+    """`subject` is the event's own id, which names the audit; `partitionkey` is empty."""
 
     data: AuditOpenedData
 
 
 class AuditLabelled(Event, tag="palimpsest.audit_labelled.v1"):
-    """`subject` is the decision or probe that was looked at; `partitionkey` is empty."""
+    """`subject` is the decision or probe that was labelled; `partitionkey` is empty."""
 
     data: AuditLabelledData
 
@@ -360,4 +360,4 @@ AnyEvent = (
 EVENT: TypeAdapter[AnyEvent] = TypeAdapter(
     Annotated[AnyEvent, Tagged], config=ConfigDict(allow_inf_nan=False, defer_build=True)
 )
-"""Reads events from anywhere, and reports what is wrong; built at first use."""
+"""Validates events from any source and reports what is wrong; built at first use."""

@@ -1,4 +1,4 @@
-"""What a decision rested on: neighbours, scores, cues, verdicts, versions (docs/design.md)."""
+"""What a decision rests on: neighbours, scores, cues, verdicts, versions (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -36,13 +36,14 @@ BLIND = frozenset({Cue.UNKNOWN_TOKEN, Cue.TRUNCATED})
 
 
 class Neighbour(Light):
-    """A candidate that was looked at, with its scores (four decimals) and what the guard saw.
+    """A candidate that was compared, with its scores (four decimals) and the guard's findings.
 
-    `near_identical` is None where the guard was not asked; `cues` is then empty. A neighbour that
-    comes with it was compared before, and is not compared again. `covered`, if one of the texts is
-    longer than the model's input, is the lowest cosine of any window of either with its nearest in
-    the other; None where not all of both is embedded. `frame` is set if it is of the newcomer's
-    frame: `only` if it was found by that alone, `also` if its scores brought it in, too.
+    `near_identical` is None if the guard was not asked; `cues` is then empty. If it is set, the
+    neighbour has been compared already, and is not compared again. `covered` is set if either text
+    is longer than the model's input: every window of either text is scored by its cosine with the
+    nearest window of the other, and `covered` is the lowest of these scores; None if a text is not
+    embedded whole. `frame` is set if the neighbour shares the newcomer's frame: `only` if that
+    alone found it, `also` if its scores did, too.
     """
 
     candidate_id: str
@@ -55,14 +56,14 @@ class Neighbour(Light):
 
 
 Answer = Literal["different", "same", "update", "compose", "unavailable", "unusable"]
-"""What the judge said of a pair; `unavailable`: nobody answered, `unusable`: no valid answer."""
+"""The judge's answer on a pair; `unavailable`: no answer came, `unusable`: it was not valid."""
 
 
 class RecordedFirstJudge(Light):
-    """The first of two judges, as `RecordedJudge`.
+    """The first of two judges; fields as in `RecordedJudge`.
 
-    `certificate` is the digest of the labels by which its answers settle: *same* from the
-    probability `same` on, *different* below `different`.
+    `certificate` is the digest of the labels on the strength of which its answers settle: *same*
+    from the probability `same` on, *different* below `different`.
     """
 
     protocol: str
@@ -75,11 +76,11 @@ class RecordedFirstJudge(Light):
 
 
 class RecordedJudge(Light):
-    """Who answers a store's questions: what was configured, without anything that is secret.
+    """The judge that answers a store's questions, as configured, without secrets.
 
-    `address` is scheme, host and port of the service alone: a key may stand anywhere else in a URL.
-    `platform` is whose cloud serves the vendor's models, if not the vendor. `first` is the judge
-    that is asked before this one, if there are two.
+    `address` is only the service's scheme, host and port: the rest of a URL may contain a key.
+    `platform` is the cloud that serves the vendor's models, if not the vendor's own. `first` is the
+    judge that is asked before this one, if there are two.
     """
 
     protocol: str
@@ -91,13 +92,13 @@ class RecordedJudge(Light):
 
     @property
     def hash(self) -> str:
-        """`sha256:` and 16 hex digits of all this, by which verdicts name it."""
+        """`sha256:` and 16 hex digits over all fields; verdicts name the judge by it."""
         said = serializer(RecordedJudge).to_json(self, exclude_none=True)
         return "sha256:" + hashlib.sha256(said).hexdigest()[:16]
 
 
 class FirstAnswer(Light):
-    """What the first of two judges said of a pair; it settled nothing. Fields as in `Verdict`."""
+    """The answer of the first of two judges, if it settled nothing. Fields as in `Verdict`."""
 
     answer: Answer
     reasoning: str | None = None
@@ -116,15 +117,16 @@ class FirstAnswer(Light):
 class Verdict(Light):
     """The judge's answer about a candidate and one neighbour, with what it cost.
 
-    `calls` are those to the service, in parts where pairs shared one; 0: it was known already.
-    `speaker` is whose text was compared: the neighbour, the candidate that spoke for its memory, or
-    the event that composed. One that names none is about the text that a search finds when it
-    arrives: under `search: candidates` the neighbour's own, or that of its last update, else the
-    memory's face. `probability` is what the judge gave for *the same*, where it gives one. `model`
-    is the one that answered, as its answer names it. What a judge does not say is unknown: None.
-    `protocol` is the service's, and `remote` whether it is on another network. Of two judges,
-    `first` is what the other one said before; `certificate` is the digest of the labels by which
-    an answer of the first settles. `judge` is the hash of who was configured, the first included.
+    `calls` is the number of calls to the service, a fraction if pairs shared one, 0 if the answer
+    was known already. `speaker` says whose text was compared: the neighbour's, that of the
+    candidate that spoke for its memory, or that of the event that composed it. If absent, it is the
+    text that a search finds when the verdict arrives: under `search: candidates` the neighbour's
+    own or that of its last update, else the memory's face. `probability` is the judge's for *the
+    same*, if it gives one. `model` is the model named in the answer. Whatever a judge does not say
+    is None. `protocol` is the service's; `remote` says whether it is on another network. If there
+    are two judges, `first` is the earlier answer of the first; `certificate` is the digest of the
+    labels on the strength of which an answer of the first settles. `judge` is the hash of the
+    configured judge, including the first.
     """
 
     neighbour_id: str
@@ -147,7 +149,7 @@ class Verdict(Light):
 
     @property
     def before(self) -> Verdict | None:
-        """What the first judge said, as a verdict on the same neighbour."""
+        """The first judge's answer, as a verdict on the same neighbour."""
         if self.first is None:
             return None
         first = structs.asdict(self.first)
@@ -163,14 +165,14 @@ def deciding(verdicts: Sequence[Verdict], joined: str | None) -> Verdict | None:
 class Evidence(Light):
     """Why a decision was made: enough to explain it and to make it again without a model.
 
-    `asked` are the neighbours handed to the judge, best first; `down` what could not be done, such
-    as `search`, if the policy continues without it; `similar` the similar facts of a newcomer that
-    joined nothing, most similar first. `guard` is the hash of the guard that compared the texts:
-    None if it was not asked, or if the decision is older than the field. `differs` is what an exact
-    repeat differs in that is not verbatim: `sentence_case`, `case`, `white_space`, `compatibility`.
-    `nearest` is the nearest of all by cosine, however far, of a newcomer that was `stored`: None if
-    nothing was searched, if there was nobody, or if the decision is older than the field. It is no
-    neighbour: nothing was decided by it, and no replay compares it.
+    `asked` are the neighbours handed to the judge, best first. `down` names what was unavailable,
+    such as `search`, if the policy continues without it. `similar` are the similar facts of a
+    newcomer that joined nothing, most similar first. `guard` is the hash of the guard that compared
+    the texts: None if it was not asked, or if the decision is older than the field. `differs` says
+    how an exact repeat that is not verbatim differs: `sentence_case`, `case`, `white_space` or
+    `compatibility`. `nearest` is the nearest candidate by cosine, however far, to a newcomer that
+    was `stored`: None if nothing was searched, if there was no other candidate, or if the decision
+    is older than the field. It is not a neighbour: it decided nothing, and no replay compares it.
     """
 
     policy: str

@@ -28,7 +28,7 @@ def decision_id_of(candidate: str) -> str:
 
 
 def decision_id_or_unchanged(some_id: str) -> str:
-    """The id of a candidate's first decision; text that is not an id, unchanged."""
+    """The id of a candidate's first decision; text that is not an id is returned unchanged."""
     try:
         return decision_id_of(some_id)
     except ValueError:
@@ -41,19 +41,19 @@ def forgotten_id(candidate: str) -> str:
 
 
 def digest(data: bytes) -> str:
-    """SHA-256 in hex, for bytes that could not be read and for rows without an id."""
+    """SHA-256 in hex, such as for bytes that could not be read and for rows without an id."""
     return hashlib.sha256(data).hexdigest()
 
 
 def token_of(parts: list[list[str]]) -> str:
-    """32 hex digits that identify the state of some things, one list of strings each."""
+    """32 hex digits that identify the state of several items, each given as a list of strings."""
     return digest(orjson.dumps(parts))[:32]
 
 
 def session_of(first_message: datetime) -> str:
-    """The id of a session without one: half a SHA-256, in hex, of its first message's time.
+    """The id of a session that has none: half a SHA-256, in hex, of its first message's time.
 
-    The moment counts, in UTC and to the microsecond, not how it was written.
+    It depends on the moment, in UTC and to the microsecond, not on how the time was written.
     """
     moment = first_message.astimezone(UTC).isoformat(timespec="microseconds")
     return digest(moment.encode())[:32]
@@ -72,15 +72,15 @@ def policy_id(policy_hash: str) -> str:
 def run_id(owner_id: str, step: str, due: datetime) -> str:
     """The id of the run of a step over an owner's memories that is due at a moment.
 
-    The moment counts, in UTC and to the microsecond, not how it was written. Whoever has the run
-    done, and however often, names it so.
+    It depends on the moment, in UTC and to the microsecond, not on how the time was written. The
+    same run has the same id, whoever requests it and however often.
     """
     moment = due.astimezone(UTC).isoformat(timespec="microseconds")
     return _uuid5(NAMESPACE.bytes, b"run:" + orjson.dumps([owner_id, step, moment]))
 
 
 def _uuid5(namespace: bytes, name: bytes) -> str:
-    """RFC 9562's uuid5 as text; a third of the time that the standard library takes."""
+    """RFC 9562's uuid5 as text, in a third of the standard library's time."""
     raw = bytearray(hashlib.sha1(namespace + name, usedforsecurity=False).digest()[:16])
     raw[6] = raw[6] & 0x0F | 0x50
     raw[8] = raw[8] & 0x3F | 0x80

@@ -1,4 +1,4 @@
-"""A language that a user adds: the words by which the guard knows it (docs/guard.md)."""
+"""A language that a user adds: the words by which the guard recognises it (docs/guard.md)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNSPACED = re.compile(
 
 
 def _split(given: Any) -> Any:
-    """Words in one text with spaces between them, or in a list."""
+    """Split a string at its spaces; a list is returned unchanged."""
     return given.split() if isinstance(given, str) else given
 
 
@@ -38,10 +38,10 @@ Value = Annotated[int, Field(ge=2, le=99)]
 class Language(Model):
     """Words of a language that puts spaces between them, all in small letters.
 
-    `words` are those by which a text is known: function words and a few everyday ones. `numbers`
-    are words that are nothing else, with their figures; `number_parts` make another number, or no
-    count, of a number beside them. `months` and `days` begin with January and Monday, each with its
-    names and abbreviations. `starts` begin sentences and are no names.
+    `words` identify the language of a text: function words and a few everyday ones. `numbers` are
+    words that have no other meaning, with their values; `number_parts` turn a number beside them
+    into another number, or into no count. `months` and `days` begin with January and Monday; each
+    entry has its names and abbreviations. `starts` begin sentences and are not names.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -66,5 +66,5 @@ class Language(Model):
 
     @cached_property
     def text(self) -> str:
-        """All of it in one text, as it is recorded."""
+        """The whole language as one JSON text, as it is recorded."""
         return self.model_dump_json()

@@ -1,6 +1,6 @@
-"""The base of events and of what they consist of: structs that msgspec creates and reads.
+"""The base of events and of their parts: structs that msgspec creates and reads.
 
-Each is declared once. Pydantic derives from that declaration the validator of what comes from
+Each is declared once. From that declaration pydantic derives the validator for input from
 elsewhere, the serializer, and the JSON Schema.
 """
 
@@ -15,11 +15,11 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, SchemaSerializer, core_schema
 
 TAG = "type"
-"""The field by which the kinds of a union differ; its value is each kind's `tag`."""
+"""The field that distinguishes the kinds of a union; its value is each kind's `tag`."""
 
 
 class _LightMeta(StructMeta):
-    """Fields are passed by name (`kw_only` is not inherited); a tag can be read as `type`."""
+    """Makes fields keyword-only (`kw_only` is not inherited), and a tag readable as `type`."""
 
     def __new__(
         mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
@@ -41,7 +41,8 @@ class Light(Struct, metaclass=_LightMeta, frozen=True, gc=False, forbid_unknown_
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Validates the fields as a model's, those of an instance, too: its constructor did not."""
+        """Validates fields like a model's, also an instance's: its constructor validates nothing.
+        """
 
         def validated(value: Any, model: core_schema.ValidatorFunctionWrapHandler) -> Light:
             fields, *_ = model(structs.asdict(value) if isinstance(value, cls) else value)
@@ -77,7 +78,7 @@ class Light(Struct, metaclass=_LightMeta, frozen=True, gc=False, forbid_unknown_
     def __get_pydantic_json_schema__(
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Title and description as those of a model: the class's name and docstring."""
+        """Title and description like a model's: the class's name and docstring."""
         found = handler(schema)
         handler.resolve_ref_schema(found).update(
             title=cls.__name__, description=" ".join((cls.__doc__ or "").split())
@@ -132,7 +133,7 @@ def serializer(kind: type[Light]) -> SchemaSerializer:
 
 
 def to_json(value: Light, *, exclude_none: bool = False) -> dict[str, Any]:
-    """The value as JSON values, as it is written."""
+    """The value as JSON values, in the wire format."""
     written: dict[str, Any] = serializer(type(value)).to_python(
         value, mode="json", exclude_none=exclude_none
     )

@@ -1,4 +1,4 @@
-"""How much one call may ask for, by the door that it comes through."""
+"""The maximum sizes of answers, by the door that a call comes through."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Limits(NamedTuple):
-    """The most memories of an answer that is found, and of a page."""
+    """The maximum number of memories that a search finds, and of memories on a page."""
 
     found: int
     listed: int

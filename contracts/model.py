@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 IN_PLAIN_WORDS = {"missing": "it is missing", "extra_forbidden": "there is no such key"}
-"""What a person reads instead of pydantic's message, by the kind of error."""
+"""Messages for people in place of pydantic's, by the type of error."""
 
 
 class Model(BaseModel):
@@ -26,13 +26,13 @@ class Model(BaseModel):
 
 
 class Strict(Model):
-    """As `Model`, but unknown fields are refused: a request is understood whole or not done."""
+    """Like `Model`, but unknown fields are refused: a request is understood whole or not at all."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 def wrong_keys(error: ValidationError) -> str:
-    """What is wrong with a file, key by key, in plain words."""
+    """What is wrong with a file, key by key, in plain words, for people."""
     told = []
     for wrong in error.errors():
         what = IN_PLAIN_WORDS.get(wrong["type"], wrong["msg"].removeprefix("Value error, "))
@@ -88,7 +88,7 @@ def _to_utc(value: datetime) -> datetime:
 
 
 WireTime = Annotated[datetime, AwareDatetime, Meta(tz=True)]
-"""A moment as this system wrote it."""
+"""A moment as this system writes it."""
 
 Timestamp = Annotated[WireTime, BeforeValidator(_only_text_or_time), AfterValidator(_to_utc)]
 """A moment in UTC; a string without an offset is read as UTC."""

@@ -1,4 +1,4 @@
-"""The names of an owner, by any of which a text may call it (docs/guard.md, Names)."""
+"""The names of an owner: a text may use any of them (docs/guard.md, Names)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 MOST = 16
 SPEAKER = "I"
-"""The only pronoun that may be a name: who says it, says it of the owner."""
+"""The only pronoun that may be a name: its speaker is then the owner."""
 _NAME = re.compile(r"(?=[^\W\d_])[^\W_]+(?:(?:\.? |[.'\-])[^\W_]+)*")
 _OF_ANYBODY = frozenset(
     (

@@ -1,4 +1,4 @@
-"""A policy as data: checks, zones of similarity, what a missing judge means (docs/design.md)."""
+"""A policy as data: checks, zones of similarity, fallbacks for the judge (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ orders where it would replace or compose; then one call composes. `compose`: one
 """
 
 ADDED = "added"
-"""Marks a field that policies had not from the first: at its default, it changes no hash.
+"""Marks a field that was added to policies later: at its default, it does not change the hash.
 
-So what was recorded under a policy keeps naming it. The default of such a field never changes.
+So a policy keeps the hash that it was recorded under. The default of such a field never changes.
 """
 
 
 class Since(str):
-    """Beside ADDED: the first version of Palimpsest that has the field; those of 0.1 have none.
+    """Beside ADDED: the first version of Palimpsest that has the field; 0.1's fields have no mark.
 
     A policy that sets such a field requires that version, and its event says so.
     """
 
 
 class _Strict(Model):
-    """A typing error in a policy must be found when it is read, so unknown keys are refused."""
+    """Refuses unknown keys, so that a misspelt key is found when the policy is read."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -54,7 +54,7 @@ class _Strict(Model):
 class RecentCheck(_Strict):
     """An exact repeat within `seconds` of the earliest is called `recent_capture`.
 
-    With a `capacity`, only where the text is among that many texts that the owner said last.
+    With a `capacity`, only if the text is among that many latest texts of the owner.
     """
 
     check: Literal["recent"]
@@ -65,9 +65,9 @@ class RecentCheck(_Strict):
 class TokenCheck(_Strict):
     """Token Jaccard of at least `threshold` among the `top` nearest → `token_reject`.
 
-    With `exclusive`, of more than that. What tokens are says `tokenizer`: `words` are those of the
-    guard, `content` words between white space without stopwords, `morphemes` words of a dictionary.
-    `among` says whom the Jaccard is computed with: all of the `scope`, or the `top` of a
+    With `exclusive`, the Jaccard must exceed it. `tokenizer` defines the tokens: `words` are those
+    of the guard, `content` words between white space without stopwords, `morphemes` words of a
+    dictionary. `among` says which texts are compared: the whole `scope`, or the `top` of a
     `full_text` search.
     """
 
@@ -83,7 +83,7 @@ class TokenCheck(_Strict):
 class SessionCheck(_Strict):
     """Cosine of at least `threshold` with one of the session's `last` texts → `session_reject`.
 
-    With `nearest`, only with those of the session among that many nearest in the scope.
+    With `nearest`, only with texts of the session that are among that many nearest in the scope.
     """
 
     check: Literal["session"]
@@ -94,10 +94,10 @@ class SessionCheck(_Strict):
 
 
 class Zone(_Strict):
-    """What happens at a cosine of `at_least` and more, up to the zone above.
+    """What happens at a cosine of `at_least` or more, up to the zone above.
 
-    With `guard`, the action needs texts that are near-identical in order and have no cue;
-    what the guard stops is handed to the judge.
+    With `guard`, the action needs texts that are near-identical in order and show no cue; pairs
+    that the guard stops are handed to the judge.
     """
 
     at_least: Score
@@ -108,8 +108,8 @@ class Zone(_Strict):
 class CosineCheck(_Strict):
     """The `top` nearest by cosine, each treated as its zone says; below the last zone: stored.
 
-    With `near_identical`, those that the guard accepts join from that cosine on, whatever their
-    zone: there the guard's word is the proof, and the cosine only finds them.
+    With `near_identical`, pairs that the guard accepts join from that cosine on, whatever their
+    zone: the guard's acceptance is the proof, and the cosine only finds them.
     """
 
     check: Literal["cosine"]
@@ -137,7 +137,7 @@ class CosineCheck(_Strict):
 
 
 def _not_below(floors: list[float]) -> str:
-    """The threshold that is not below the one before it, as written in the policy."""
+    """The message about the first threshold that is not below the one before it."""
     pairs = itertools.pairwise(floors)
     upper, lower = next(pair for pair in pairs if pair[1] >= pair[0])
     return f"the lower threshold {lower:g} must be below the upper one, {upper:g}"
@@ -152,13 +152,14 @@ class Judge(_Strict):
     """What the judge is asked, about how many gray neighbours, and what happens without an answer.
 
     After the gray neighbours come the `frames` newest candidates of the newcomer's frame, whatever
-    their cosine; then, of an owner with names, the nearest from `of_owner` on where either text
-    speaks of the owner: rewordings of what is said of one person are often below all zones. With
-    `bridges`, a newcomer that a rule joins is asked about its gray neighbours and the one
-    `of_owner`, too: they may be of another memory. `model` and `review_model` are names of the
-    service's models. A packed request takes at most `share` of the model's context and `most`
-    pairs. With `enabled` false the judge is not asked: a gray candidate is settled at once as if
-    without an answer, and a batch run leaves gray pairs alone.
+    their cosine. If the owner has names, the nearest neighbour follows whose cosine is at least
+    `of_owner`, if either text speaks of the owner: rewordings about one person are often below all
+    zones. With `bridges`, the judge is also asked about the gray neighbours and the `of_owner`
+    neighbour of a newcomer that a rule joins, because they may belong to another memory. `model`
+    and `review_model` are names of the service's models. A packed request takes at most `share` of
+    the model's context and `most` pairs. With `enabled` false the judge is not asked: a gray
+    candidate is settled at once as if there were no answer, and a batch run leaves gray pairs
+    alone.
     """
 
     neighbours: Annotated[int, Field(ge=1, le=20)] = 3
@@ -175,9 +176,10 @@ class Judge(_Strict):
 
 
 class _Dedupe(_Strict):
-    """When an owner's run is due at all: conditions that `--force` of a person overrules.
+    """The conditions for an owner's run, which a person overrules by `--force`.
 
-    More than `more_than` living memories, and `hours` since the owner's last run was due.
+    There are more than `more_than` living memories, and `hours` have passed since the owner's last
+    run was due.
     """
 
     more_than: Annotated[int, Field(ge=0), ADDED] = 0
@@ -185,9 +187,9 @@ class _Dedupe(_Strict):
 
 
 class TokenDedupe(_Dedupe):
-    """Batch rule: of each memory, the `candidates` that share most of its key tokens are compared.
+    """Batch rule: compare each memory with the `candidates` that share most of its key tokens.
 
-    By cosine, and what the policy's zones say of it: joined, handed to the judge, or left alone.
+    By its cosine and the policy's zones, a pair is joined, handed to the judge, or left alone.
     """
 
     rule: Literal["tokens"]
@@ -195,10 +197,10 @@ class TokenDedupe(_Dedupe):
 
 
 class ClusterDedupe(_Dedupe):
-    """Batch rule: memories that are near each other, or through others, become one, all at once.
+    """Batch rule: memories near each other, directly or through others, become one at once.
 
-    Near is what reaches the lowest zone of the cosine check. Where every pair that holds a cluster
-    together is in a joining zone the newest speaks; else one text is composed of all.
+    Two are near if they reach the lowest zone of the cosine check. If every pair that holds a
+    cluster together is in a joining zone, the newest speaks; else one text is composed of all.
     """
 
     rule: Literal["clusters"]
@@ -207,10 +209,11 @@ class ClusterDedupe(_Dedupe):
 class PairsDedupe(_Dedupe):
     """Batch rule: near pairs, those of the most important memories first.
 
-    Near is a cosine `above` the threshold, itself excluded, among the `top` nearest of either of
-    the two; with `counts_itself` a memory is the first of its own. By `keep`, who stays: the more
-    important of the two. Of `equal` ones both texts, one after the other (`concatenate`), or one
-    text that the judge composes (`compose`). What was absorbed in a run absorbs nothing in it.
+    Two are near if their cosine is greater than `above` and one is among the `top` nearest of the
+    other; with `counts_itself`, a memory counts as the first of its own nearest. `keep` says which
+    of the two stays: the more important one. If they are `equal`, both texts stay, one after the
+    other (`concatenate`), or the judge composes one text of them (`compose`). A memory that a run
+    has absorbed absorbs nothing in that run.
     """
 
     rule: Literal["pairs"]
@@ -236,17 +239,17 @@ Worth = Literal["confidence", "importance"]
 
 
 class Absent(_Strict):
-    """What a candidate that does not say its confidence or importance counts as having."""
+    """The confidence and importance of candidates that state none."""
 
     confidence: Score | None = None
     importance: Score | None = None
 
 
 class Decay(_Strict):
-    """How a memory's confidence or importance fades, as it is read; nothing is written back.
+    """How a memory's confidence or importance fades; computed on reading, never written back.
 
-    It loses the share `rate` every `days`, once `after_days` have passed since it was last used or
-    joined (`access`), or since it began (`creation`). It fades no further than to `floor`.
+    It loses the share `rate` every `days`, once `after_days` have passed since the memory was last
+    used or joined (`access`), or since it began (`creation`). It never falls below `floor`.
     """
 
     field: Worth
@@ -258,11 +261,11 @@ class Decay(_Strict):
 
 
 class Consolidate(_Strict):
-    """At the end of a session, memories of it that share most of their words become one.
+    """At the end of a session, those of its memories that share most of their words become one.
 
-    Those of one category, where the Jaccard of every pair is `above` that. Left alone are memories
-    of the protected categories and kinds and those whose confidence is not below
-    `confidence_below`; and all of them in a namespace with fewer than `fewest` others.
+    They are of one category, and the Jaccard of every pair is greater than `above`. Memories of the
+    protected categories and kinds are left alone, and so are those whose confidence is at least
+    `confidence_below`. In a namespace with fewer than `fewest` others, all are left alone.
     """
 
     above: Score
@@ -276,7 +279,7 @@ class Consolidate(_Strict):
 class Similar(_Strict):
     """The similar facts of a candidate that joins nothing: the `most` nearest, from `at_least` on.
 
-    By cosine or token Jaccard, among those that the checks look at. It blocks nothing.
+    By cosine or token Jaccard, among those that the checks compare. They block nothing.
     """
 
     at_least: Score
@@ -286,8 +289,8 @@ class Similar(_Strict):
 class Recall(_Strict):
     """What `recall` leaves out, and whether it records what it found.
 
-    Memories whose confidence, decayed, is under `min_confidence` are left out. With `accessed`
-    their use is recorded, at most once a minute for each owner.
+    Memories whose decayed confidence is below `min_confidence` are left out. With `accessed`, the
+    use of the memories found is recorded, at most once a minute for each owner.
     """
 
     min_confidence: Score | None = None
@@ -295,12 +298,13 @@ class Recall(_Strict):
 
 
 class Certificate(_Strict):
-    """Which labels a policy's thresholds come from, and what was found there (docs/proof.md).
+    """The labels that a policy's thresholds come from, and what they showed (docs/proof.md).
 
-    `risk` says of what `budget` is a share, and `confidence` how sure it is. The `tested` ones of
-    the labels (`data` is their digest) chose the thresholds, which join `joined` of them, `wrong`
-    of those wrongly; the `held_out` ones were looked at afterwards. If there are none of these, the
-    thresholds were tested as they were. It is void for another embedder or guard.
+    `risk` says what `budget` is a share of, and `confidence` how sure the bound is. `data` is the
+    digest of the labels. The thresholds were chosen by `tested` of them, and join `joined` of
+    these, `wrong` of them wrongly; the `held_out` ones were evaluated afterwards. If there are no
+    `held_out` ones, the thresholds were tested as they stood. The certificate is void for another
+    embedder or guard.
     """
 
     risk: str
@@ -324,16 +328,15 @@ class Policy(_Strict):
     """Thresholds and rules, named by the hash of their content.
 
     With `enabled` false no check runs: exact repeats are joined, as always, and all else is stored.
-    `exact` says what an exact repeat is beside the verbatim one, which always is: with `folded`,
-    one that differs in case and white space alone; with `verbatim`, none. Without the setting, as
-    in policies that were recorded before there was one, one that has the same form of
-    `nfkc-casefold-space/1`.
-    `search_fails`: whether a scope that cannot be searched stops the stream or has its newcomers
-    stored uncompared (fail open). `embedder_fails`: the same where the model is down; vectors
-    follow when it is back. `certificate`: where the thresholds come from, which is no rule.
-    `expiry`: after how long a candidate of a category expires that does not say so itself.
-    `local_only`: owners, namespaces and categories of which no text is sent to a remote service.
-    `languages`: those that the guard knows beside its own; one of the same code takes its place.
+    `exact`: what counts as an exact repeat beside a verbatim one. With `folded`, a text that
+    differs only in case and white space; with `verbatim`, nothing. Without the setting, as in
+    policies older than it, a text with the same form under `nfkc-casefold-space/1`.
+    `search_fails`: if a scope cannot be searched, the stream stops, or newcomers are stored
+    uncompared (fail open). `embedder_fails`: the same if the model is down; vectors follow when it
+    is back. `certificate`: where the thresholds come from; it is no rule.
+    `expiry`: by category, the time to live of candidates that state none.
+    `local_only`: owners, namespaces and categories whose texts are never sent to a remote service.
+    `languages`: added to the guard's own; one with the same code replaces the guard's.
     """
 
     name: Annotated[str, Field(min_length=1, max_length=64)]
@@ -366,17 +369,17 @@ class Policy(_Strict):
 
     @property
     def active(self) -> tuple[Check, ...]:
-        """The checks that run: none where the policy is switched off."""
+        """The checks that run: none if the policy is switched off."""
         return self.checks if self.enabled else ()
 
     @property
     def compares_words(self) -> bool:
-        """Whether a check that runs compares words, which needs no vector."""
+        """Whether an active check compares words, which needs no vector."""
         return any(isinstance(check, TokenCheck) for check in self.active)
 
     @property
     def proves(self) -> bool:
-        """Whether the guard's word alone joins two texts, from a low cosine on."""
+        """Whether the guard's acceptance alone joins two texts, from a low cosine on."""
         return any(
             isinstance(check, CosineCheck) and check.near_identical is not None
             for check in self.active
@@ -408,7 +411,7 @@ class Policy(_Strict):
 
     @model_validator(mode="after")
     def _pairs_are_of_candidates(self) -> Self:
-        """What a merge changes, such as a face, is found anew; these are asked about once."""
+        """A face that a merge changed would be found anew, but these pairs are asked about once."""
         for name in ("frames", "bridges", "of_owner"):
             if getattr(self.judge, name) and self.search != "candidates":
                 raise ValueError(f'judge.{name} needs search = "candidates"')
@@ -422,16 +425,16 @@ class Policy(_Strict):
         return "sha256:" + hashlib.sha256(rules.encode()).hexdigest()[:16]
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy, with other rules perhaps, and so with a hash of its own."""
+        """A copy; its hash is computed anew, because its rules may differ."""
         copy = super().model_copy(update=update, deep=deep)
         copy.__dict__.pop("hash", None)
         return copy
 
 
 def recorded_policy(data: PolicySetData) -> Policy:
-    """The policy of an event; NewerError for rules of a newer version, which were valid there.
+    """The policy of an event. Raises NewerError if it has rules of a newer version.
 
-    Settings that are not known here and stand at their default say nothing: the hash shows it.
+    Unknown settings that have their default value are ignored: the hash shows that they do.
     """
     rules = data.policy
     try:
@@ -450,7 +453,7 @@ def recorded_policy(data: PolicySetData) -> Policy:
 
 
 def _without(rules: Mapping[str, Any], places: Iterable[tuple[str | int, ...]]) -> Any:
-    """Rules without the fields at some places; a place in a union names its alternative, too."""
+    """Rules without the fields at some places; a place in a union includes its alternative."""
     copy = deepcopy(dict(rules))
     for place in places:
         held: Any = copy
@@ -461,7 +464,7 @@ def _without(rules: Mapping[str, Any], places: Iterable[tuple[str | int, ...]]) 
 
 
 def _since(value: object) -> Iterator[str]:
-    """Since when there are the fields that do not stand at their default, at any depth."""
+    """The versions that added the fields which differ from their default, at any depth."""
     match value:
         case tuple():
             for item in value:
@@ -477,12 +480,12 @@ def _since(value: object) -> Iterator[str]:
 
 
 def required_version(rules: BaseModel) -> str | None:
-    """The first version that knows all settings of a policy or a part; None if every one does."""
+    """The first version that knows all settings of a policy or part; None if all versions do."""
     return max(_since(rules), key=lambda version: [*map(int, version.split("."))], default=None)
 
 
 def unhashed(value: object) -> dict[Any, Any]:
-    """What a hash leaves out: fields that were added and stand at their default, at any depth."""
+    """What a hash leaves out: added fields that have their default value, at any depth."""
     inner: dict[Any, Any] = {}
     match value:
         case tuple():
@@ -495,6 +498,6 @@ def unhashed(value: object) -> dict[Any, Any]:
 
 
 def _left_out(model: BaseModel, name: str) -> Any:
-    """True for the field as a whole, else what of it."""
+    """True to leave out the whole field, else the parts of it to leave out."""
     field, held = type(model).model_fields[name], getattr(model, name)
     return (ADDED in field.metadata and held == field.get_default()) or unhashed(held)

@@ -1,6 +1,6 @@
 """Questions to the judge, as they wait in a store and on `memory.verifications` (docs/design.md).
 
-They are wire format: a reader needs nothing else to ask the judge.
+They are wire format: nothing else is needed to ask the judge.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from palimpsest.contracts.policy import Judge
 class AskedText(Model):
     """A text as it is compared, and the candidate that it stands for.
 
-    `recorded_at` is the text's moment: when it happened, as far as is known, else when it was
-    recorded. Questions of older versions have the time of recording there. A `local` text is not
-    sent to a remote service.
+    `recorded_at` is the text's moment: when it happened, if known, else when it was recorded. In
+    questions of older versions it is always the time of recording. A `local` text is not sent to a
+    remote service.
     """
 
     candidate_id: str
@@ -29,11 +29,11 @@ class AskedText(Model):
 
 
 class AskedNeighbour(Model):
-    """One that the newcomer is compared with.
+    """A neighbour that the newcomer is compared with.
 
-    `face` are the sources of the text that speaks for the neighbour's memory, oldest first, where
-    that is another than the neighbour's own: a composed text is made of them and the newcomer.
-    `speaker` is whose text is compared, as the verdict names it.
+    `face` are the sources of the text that speaks for the neighbour's memory, oldest first, if that
+    is not the neighbour's own: a composed text is made of them and the newcomer. `speaker` says
+    whose text is compared, as in the verdict.
     """
 
     side: AskedText
@@ -42,12 +42,12 @@ class AskedNeighbour(Model):
 
     @property
     def sources(self) -> tuple[AskedText, ...]:
-        """What a text composed with the newcomer is made of, oldest first, the newcomer apart."""
+        """The sources of a text composed with the newcomer, oldest first, without the newcomer."""
         return self.face or (self.side,)
 
 
 class _Question(Model):
-    """Whose memories it is about, and by which rules of which policy the judge is asked.
+    """The owner whose memories it is about, and the policy and its rules for asking the judge.
 
     `requires` is the first version of Palimpsest that knows these rules; None if all do.
     """
@@ -71,14 +71,14 @@ class SettleQuestion(_Question):
 
     @property
     def subject(self) -> str:
-        """What it is about: the candidate."""
+        """The candidate that it is about."""
         return self.candidate.candidate_id
 
 
 class ComposeQuestion(_Question):
-    """A text recomposed of the sources, oldest first, for the join that lost its own.
+    """Asks for a text recomposed of the sources, oldest first, for a join that has lost its own.
 
-    `lost_by` is the event since which it lacks one, of just these sources.
+    `lost_by` is the event since which the join has needed a text of exactly these sources.
     """
 
     question: Literal["compose"] = "compose"
@@ -88,7 +88,7 @@ class ComposeQuestion(_Question):
 
     @property
     def subject(self) -> str:
-        """What it is about: the join."""
+        """The join that it is about."""
         return self.decision_id
 
 

@@ -1,6 +1,6 @@
-"""What a person asks for, before it is expanded to one command per owner and join.
+"""Requests, before they are expanded to one command per owner and join.
 
-They travel through the inbox (embedded) or `memory.commands` (cluster): they are wire format.
+They are wire format: they travel through the inbox (embedded) or `memory.commands` (cluster).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ DryRun = Annotated[bool, Field(description="Only show the result; write nothing.
 
 
 def _uuid(value: str) -> str:
-    """The ids of all that a request causes are uuid5 of its own, so its own must be one."""
+    """A UUID in its usual form: the ids of all that a request causes are a uuid5 of its own id."""
     try:
         return str(UUID(value))
     except ValueError:
@@ -84,7 +84,7 @@ def _uuid(value: str) -> str:
 
 
 def require_one(**alternatives: object) -> None:
-    """ValueError unless exactly one of these is given: the others are None."""
+    """Raise ValueError unless exactly one of these is not None."""
     if [*alternatives.values()].count(None) != len(alternatives) - 1:
         *most, last = alternatives
         raise ValueError(f"name exactly one of {', '.join(most)} and {last}")
@@ -93,9 +93,9 @@ def require_one(**alternatives: object) -> None:
 class Request(Strict, Generic[A_co]):
     """Who asks, and why. `request_id` is a UUID, fresh for each invocation.
 
-    Asked again, a request is answered as it was, and does nothing; asked for something else under
-    its id, it is refused (`id_conflict`). `asked` stands for what was asked, where a caller's words
-    say more than the request: 32 hex digits. `A_co` is the type of its answer.
+    Requests are idempotent: repeated, one gets its first answer and does nothing; another request
+    under the same id is refused (`id_conflict`). `asked`, 32 hex digits, identifies what the caller
+    asked for, if that says more than the request. `A_co` is the type of the answer.
     """
 
     request_id: Annotated[str, AfterValidator(_uuid)]
@@ -110,12 +110,12 @@ class Request(Strict, Generic[A_co]):
 
         @classmethod
         def __class_getitem__(cls, answer: Any) -> GenericAlias:
-            """No model of its own for each answer: pydantic would take a tenth of our start."""
+            """Make no model for each type of answer: that would be a tenth of our start-up time."""
             return GenericAlias(cls, (answer,))
 
 
 class JudgedRequest(Request[A_co]):
-    """A request that a judge's verdicts may come with; `judge` is who gave them."""
+    """A request that may carry a judge's verdicts; `judge` is the judge that gave them."""
 
     judge: RecordedJudge | None = None
 
@@ -134,8 +134,8 @@ class MergeRequest(Request[Merged]):
 class CombineRequest(JudgedRequest[Concluded]):
     """One join of a batch run: `a` and `b` are the same, by a rule or by the judge's verdict.
 
-    `evidence` names the policy, the pair's scores and the verdicts. Where `face` is `text`,
-    `composed` is the text made of the `sources`, oldest first.
+    `evidence` names the policy, the pair's scores and the verdicts. If `face` is `text`, `composed`
+    is the text made of the `sources`, oldest first.
     """
 
     request: Literal["combine"] = "combine"
@@ -150,9 +150,9 @@ class CombineRequest(JudgedRequest[Concluded]):
 
 
 class SeparateRequest(JudgedRequest[Apart]):
-    """`palimpsest separate A B`; a batch run's and a review's words have their own ranks.
+    """`palimpsest separate A B`; a batch run or a review states it with its own rank.
 
-    `similarity` is the score of the pair, where it was looked at.
+    `similarity` is the score of the pair, if it was compared.
     """
 
     request: Literal["separate"] = "separate"
@@ -173,7 +173,7 @@ class ConfirmRequest(JudgedRequest[Agreed]):
 
 
 class ReinstateRequest(Request[PutBack]):
-    """`palimpsest reinstate D`: with all that was done because of the reversal."""
+    """`palimpsest reinstate D`: also takes back what was done because of the reversal."""
 
     request: Literal["reinstate"] = "reinstate"
     decision_id: DecisionId
@@ -182,7 +182,7 @@ class ReinstateRequest(Request[PutBack]):
 
 
 class WithdrawRequest(Request[Apart]):
-    """`palimpsest withdraw A B`: what people said of two, that they are not the same, or are."""
+    """`palimpsest withdraw A B`: people's latest statement that two are the same, or are not."""
 
     request: Literal["withdraw"] = "withdraw"
     a: CandidateId
@@ -192,9 +192,9 @@ class WithdrawRequest(Request[Apart]):
 class UnmergeRequest(JudgedRequest[Unmerged]):
     """`palimpsest unmerge`: by exactly one of decision, candidate or memory.
 
-    A review that does not agree with a decision asks for it with its own `rank` and `verdicts`.
-    `with_consequences`: the owner's later decisions that would have been others without these joins
-    are carried out as they would have been.
+    A review that disagrees with a decision asks for it with its own `rank` and `verdicts`.
+    `with_consequences`: the owner's later decisions that would have been different without these
+    joins are changed to what they would have been.
     """
 
     request: Literal["unmerge"] = "unmerge"
@@ -219,11 +219,11 @@ class UnmergeRequest(JudgedRequest[Unmerged]):
 
 
 class Selection(Strict):
-    """Which candidates (or their decisions) a bulk request means; all that is given must hold.
+    """The candidates (or their decisions) that match all of the given criteria.
 
     `since` and `until` are compared with `decided_at`: `since` inclusive, `until` exclusive.
-    `cause` means what one request took out or retracted, to bring it back: it is in the answers of
-    `reverse`, `unmerge` and `retract`, and in the analysts' views.
+    `cause` selects what one request reversed or retracted, in order to bring it back; the answers
+    of `reverse`, `unmerge` and `retract` have it, and so do the analysts' views.
     """
 
     owner_id: Name | None = None
@@ -242,10 +242,10 @@ class Selection(Strict):
 
 
 class JoinSelection(Selection):
-    """Which joins: also by the hash of the policy that made them, or scores below a bound.
+    """A selection of joins, also by the hash of the policy that made them or by score.
 
-    `folded` means exact repeats whose texts differ verbatim in more than the case of a sentence's
-    start (docs/exact.md).
+    `below` selects scores below it. `folded` selects exact repeats whose texts differ in more than
+    the case at the start of a sentence (docs/exact.md).
     """
 
     policy: str | None = None
@@ -254,7 +254,7 @@ class JoinSelection(Selection):
 
 
 class TakingOut(Request[A_co]):
-    """Takes out what a selection means; of what is out already it takes nothing."""
+    """Reverses or retracts everything the selection matches, except what already is."""
 
     selection: Selection
     dry_run: DryRun = False
@@ -276,8 +276,9 @@ class ReverseRequest(TakingOut[Reversals]):
 class ReinstateManyRequest(Request[Reinstatements]):
     """`palimpsest reinstate --source X …`: take reversals back in bulk, as `ReinstateRequest` does.
 
-    The selection means joins as that of `ReverseRequest` does. The same one brings them back, and
-    with them what was taken out of these joins before; with a `cause` it is that request's alone.
+    The selection matches joins as in `ReverseRequest`. The same selection brings back what that
+    request reversed, and any of these joins that were reversed earlier; a `cause` limits it to the
+    joins that one request reversed.
     """
 
     request: Literal["reinstate_many"] = "reinstate_many"
@@ -286,12 +287,12 @@ class ReinstateManyRequest(Request[Reinstatements]):
 
 
 class UpdateRequest(Request[Updated]):
-    """`palimpsest update MEMORY TEXT`: the memory says another text from now on.
+    """`palimpsest update MEMORY TEXT`: change the text of a memory.
 
-    `memory_id` is any member's; with `owner_id` it has to be that owner's. With `expect`, a version
-    of the memory or the candidate that speaks for it, it is refused where the memory has moved on.
-    `merge`: where the text lives in another memory, make one of the two. What is not said of the
-    new text, such as its `metadata`, is as it was of the old one. `source` is the candidate's.
+    `memory_id` is the id of any member; if `owner_id` is given, it must be that owner's. `expect`
+    is a version of the memory, or the candidate that speaks for it: the update is refused if the
+    memory has changed since. `merge`: if another memory already has the text, join the two. Fields
+    you omit, such as `metadata`, are copied from the old text. `source` is that of the candidate.
     """
 
     request: Literal["update"] = "update"
@@ -315,7 +316,7 @@ class UpdateRequest(Request[Updated]):
 
 
 class UndoRequest(Request[Undone]):
-    """`palimpsest undo ID`: an update is taken back, by its decision or by a candidate.
+    """`palimpsest undo ID`: undo an update, named by its decision or by a candidate.
 
     The candidate is that of the update; any other means the last update of its memory.
     """
@@ -334,7 +335,7 @@ class UndoRequest(Request[Undone]):
 
 
 class RefuseRequest(Request[TakenBack]):
-    """An `undo` or `redo` for which no request was found: when it comes again, it is refused so."""
+    """An `undo` or `redo` that no request can carry out: recorded, so a repeat is refused alike."""
 
     request: Literal["refuse"] = "refuse"
     named: str
@@ -344,12 +345,13 @@ class RefuseRequest(Request[TakenBack]):
 
 
 class ForgetRequest(Request[Forgotten]):
-    """`palimpsest forget ID…`: memories of one owner are forgotten with all their wordings.
+    """`palimpsest forget ID…`: forget memories of one owner with all their wordings.
 
-    `expect` is the version of all of them together, such as a plan's token. `again` is what becomes
-    of a text that comes again: by default a person is asked (`ask`); where an agent forgets, it is
-    stored (`allow`), but refused if it says that it happened before. The `request_id` names the
-    forgetting. An owner without memories is named by `owner_id` alone, with no `memory_ids`.
+    `expect` is the version of all of them together, such as a plan's token. `again` says what
+    happens to a text that arrives again: by default a person is asked (`ask`). If an agent forgets,
+    the default is to store the text (`allow`), but to refuse it if it says that it happened before
+    the forgetting. The `request_id` names the forgetting. For an owner without memories, give
+    `owner_id` and no `memory_ids`.
     """
 
     request: Literal["forget"] = "forget"
@@ -374,15 +376,15 @@ class ForgetRequest(Request[Forgotten]):
 
 
 class RetractRequest(TakingOut[Retractions]):
-    """`palimpsest retract`: candidates leave life and search, their joins stay."""
+    """`palimpsest retract`: hide candidates from recall and search; their joins stay."""
 
     request: Literal["retract"] = "retract"
 
 
 class RestoreRequest(Request[Restorations]):
-    """`palimpsest restore`: what was retracted comes back, or all of what was `forgotten` at once.
+    """`palimpsest restore`: restore retracted candidates, or all that one request forgot.
 
-    A forgetting is named by its request.
+    `forgotten` is the id of that request.
     """
 
     request: Literal["restore"] = "restore"
@@ -399,7 +401,7 @@ class RestoreRequest(Request[Restorations]):
 
 
 class SetExpiryRequest(Request[NewExpiry]):
-    """Have a candidate expire at another time; without one it never does (`palimpsest pin ID`)."""
+    """Change when a candidate expires; without a time it never does (`palimpsest pin ID`)."""
 
     request: Literal["set_expiry"] = "set_expiry"
     candidate_id: CandidateId
@@ -410,7 +412,7 @@ class SetExpiryRequest(Request[NewExpiry]):
 
 
 class SetNamesRequest(Request[Names]):
-    """`palimpsest names`: by which names an owner is called, in place of those until then."""
+    """`palimpsest names`: replace the names that an owner is called by."""
 
     request: Literal["set_names"] = "set_names"
     owner_id: Name
@@ -420,10 +422,10 @@ class SetNamesRequest(Request[Names]):
 
 
 class SettleRequest(JudgedRequest[Concluded]):
-    """The judge's verdicts on a pending candidate; `composed` is the text where one was asked.
+    """The judge's verdicts on a pending candidate; `composed` is the composed text, if any.
 
-    `sources` are the candidates that it was made of, oldest first; else those of the face that the
-    neighbour's memory has when the request is carried out, and the pending one.
+    `sources` are the candidates that it was made of, oldest first. By default they are those of the
+    face of the neighbour's memory at the time of the request, and the pending candidate.
     """
 
     request: Literal["settle"] = "settle"
@@ -434,9 +436,9 @@ class SettleRequest(JudgedRequest[Concluded]):
 
 
 class ComposeRequest(JudgedRequest[Recomposed]):
-    """A text recomposed from the named sources, for a memory that needs one.
+    """A text recomposed from the given sources, for a memory that needs one.
 
-    `verdicts` say what it cost.
+    The `verdicts` record what it cost.
     """
 
     request: Literal["compose"] = "compose"
@@ -447,7 +449,7 @@ class ComposeRequest(JudgedRequest[Recomposed]):
 
 
 class ComposedText(Strict):
-    """What the judge composed of the `sources`, oldest first; no text where nothing was usable."""
+    """What the judge composed of the `sources`, oldest first; no text if nothing was usable."""
 
     sources: tuple[str, ...]
     text: str | None = None
@@ -457,11 +459,11 @@ class ComposedText(Strict):
 class RunRequest(JudgedRequest[RunReport]):
     """A batch run over one owner's memories: `palimpsest dedupe`, or a schedule.
 
-    Owner, step and `due` name the run: however many ask for it, it is done once. `force` leaves the
-    policy's conditions aside. `figures` are those of a run whose joins were requested one by one,
-    because a judge took part in it; then only its record is asked for. `composed` has the texts
-    for pairs that the rule `pairs` has composed; a dry run's answer has those to make, and the
-    number of the owner's `events`: with another number than the one to `expect` a run is refused.
+    Owner, step and `due` identify the run: it is done once, however often it is requested. `force`
+    ignores the policy's conditions. `figures` are given for a run whose joins were requested one by
+    one because a judge took part; such a request only records the run. `composed` are the texts
+    for pairs that the rule `pairs` wants composed; a dry run's answer lists those that are needed,
+    with the number of the owner's `events`. The run is refused if that number is not `expect`.
     """
 
     request: Literal["run"] = "run"
@@ -483,7 +485,7 @@ class AccessRequest(Request[Accessed]):
 
 
 class SubmitRequest(Request[Named]):
-    """The id of a submission to a cluster, and `asked` of it, before its rows are published."""
+    """Reserves the id of a submission to a cluster, with its `asked`, before rows are published."""
 
     request: Literal["submit"] = "submit"
     owner_id: Name
@@ -500,8 +502,8 @@ class SessionRequest(Request[Session]):
 class EmbedRequest(Request[LateVectors]):
     """`palimpsest embed`: vectors for texts of an owner that were stored while the model was down.
 
-    With `long`, windows for those longer than the model's input that were stored before there were
-    any. A part of them; the answer says how many are `left`.
+    With `long`, windows for texts that are longer than the model's input and were stored before
+    windows existed. One request embeds some of them; the answer says how many are `left`.
     """
 
     request: Literal["embed"] = "embed"
@@ -510,7 +512,7 @@ class EmbedRequest(Request[LateVectors]):
 
 
 class TextVector(Strict):
-    """A text's vector: the text by a candidate, or a composed one by the event that brought it."""
+    """A vector of a candidate's text or, with `text_id`, of the text that this event composed."""
 
     candidate_id: str
     text_id: str | None = None
@@ -518,7 +520,7 @@ class TextVector(Strict):
 
 
 class AddVectorsRequest(Request[AddedVectors]):
-    """`palimpsest embed --model`: vectors of another model for some of an owner's texts."""
+    """`palimpsest embed --model`: another model's vectors for some of an owner's texts."""
 
     request: Literal["add_vectors"] = "add_vectors"
     owner_id: Name
@@ -526,9 +528,9 @@ class AddVectorsRequest(Request[AddedVectors]):
 
 
 class CheckRequest(Request[Checked]):
-    """`palimpsest check`: what would become of a candidate; nothing is written.
+    """`palimpsest check`: what would be decided on a candidate; nothing is written.
 
-    `row` is the candidate as a producer would send it, in JSON; `source` that of a bare row.
+    `row` is the candidate as a producer would send it, in JSON; `source` applies to a bare row.
     """
 
     request: Literal["check"] = "check"
@@ -538,11 +540,11 @@ class CheckRequest(Request[Checked]):
 
 
 class PolicyRequest(Request[PolicyInForce]):
-    """`palimpsest policy set`: the whole policy, in force from then on.
+    """`palimpsest policy set`: put a whole policy in force.
 
-    If it is of another embedding model, texts are compared by that from then on; it is refused
-    while any text lacks a vector of it. `former` is the one before: a cluster's partition that has
-    no events does not know. `drops` are models whose vectors nothing reads any more.
+    If it names another embedding model, texts are compared by that model from then on; the request
+    is refused while any text lacks a vector of it. `former` is the previous model, which a
+    partition without events does not know. `drops` are models whose vectors are no longer read.
     """
 
     request: Literal["set_policy"] = "set_policy"
@@ -552,21 +554,21 @@ class PolicyRequest(Request[PolicyInForce]):
 
 
 class OpenAuditRequest(Request[Audited]):
-    """`palimpsest audit open`: the joins that stand at a position, and a seed drawn after it."""
+    """`palimpsest audit open`: audit the joins standing at a position; the seed is drawn later."""
 
     request: Literal["open_audit"] = "open_audit"
     opened: AuditOpenedData
 
 
 class LabelAuditRequest(Request[Audited]):
-    """`palimpsest audit label`: what an auditor says of one pair."""
+    """`palimpsest audit label`: an auditor's label of one pair."""
 
     request: Literal["label_audit"] = "label_audit"
     labelled: AuditLabelledData
 
 
 class CertifyRequest(Request[Audited]):
-    """`palimpsest audit certify`: what the labels of an audit prove."""
+    """`palimpsest audit certify`: record what the labels of an audit prove."""
 
     request: Literal["certify"] = "certify"
     certified: CertifiedData
@@ -620,13 +622,13 @@ OneCommand = (
     | AccessRequest
     | SessionRequest
 )
-"""A request that is one command of one owner, of the same kind and with the same fields.
+"""A request that becomes one command of one owner, of the same kind and with the same fields.
 
-The writer adds what it lacks: the owner, as the log knows it, and the vector of a composed text."""
+The writer adds the owner, as the log knows it, and the vector of a composed text."""
 
 
 def target_of(request: OneCommand) -> str:
-    """What a request's one command is about: its id follows from this and the request's id."""
+    """The target of a request's one command, whose id follows from it and the request's id."""
     match request:
         case MergeRequest() | CombineRequest() | SeparateRequest() | WithdrawRequest():
             return "pair"
@@ -641,7 +643,7 @@ def target_of(request: OneCommand) -> str:
 
 
 class CommandHead(TypedDict):
-    """The fields that a command has from its request."""
+    """The fields that a command takes from its request."""
 
     command_id: str
     owner_id: str
@@ -650,7 +652,7 @@ class CommandHead(TypedDict):
 
 
 def command_head(request: Request, owner_id: str, target: str) -> CommandHead:
-    """The head of a request's command about one target; always the same, also if it is repeated."""
+    """The head of a request's command about one target; a repeated request gets the same one."""
     return {
         "command_id": event_id(request.request_id, target),
         "owner_id": owner_id,
@@ -660,5 +662,5 @@ def command_head(request: Request, owner_id: str, target: str) -> CommandHead:
 
 
 def is_dry_run(request: Request) -> bool:
-    """Whether nothing is to be written; many kinds have no dry run."""
+    """Whether nothing is to be written; many kinds of request have no dry run."""
     return bool(getattr(request, "dry_run", False))

@@ -1,7 +1,7 @@
 """JSON Schemas (draft 2020-12) of everything on the wire, generated from the models.
 
-Each describes what is accepted: whatever was written under it stays valid, so a change to a schema
-is held against the frozen copy in contracts/schemas (contracts.compatibility says how).
+Each describes what is accepted. Documents written under it must stay valid, so every change to a
+schema is compared with the frozen copy in contracts/schemas (see contracts.compatibility).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ENVELOPE = ("specversion", "id", "source", "type")
 """What CloudEvents 1.0 requires of every event."""
 _NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 512, "pattern": _NOT_BLANK}
 _TAGS = ("type", "request", "question")
-"""The tags of alternatives: always present, although the models have a default for them."""
+"""The tags of unions: always present, although the models have a default for them."""
 
 
 class _Untitled(GenerateJsonSchema):
@@ -40,7 +40,7 @@ class _Untitled(GenerateJsonSchema):
 
 
 def documents() -> dict[str, Schema]:
-    """Every schema by its file's name; the same code gives the same documents."""
+    """Every schema by its file name; the same code gives the same documents."""
     made = {
         "candidate.json": candidate_row(),
         "policy.json": _schema(Policy),
@@ -56,7 +56,7 @@ def documents() -> dict[str, Schema]:
 
 
 def written(schema: Schema) -> bytes:
-    """A document as it stands in its file."""
+    """The content of a document's file."""
     return orjson.dumps(schema, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
@@ -66,7 +66,7 @@ def event_file(kind: type[Event]) -> str:
 
 
 def candidate_row() -> Schema:
-    """A candidate as a bare row: all but two fields may be missing or null, others are kept."""
+    """A candidate as a bare row: only two fields are required; unknown fields are kept."""
     schema = _schema(Candidate)
     fields = {name: _or_null(field) for name, field in schema["properties"].items()}
     fields |= {name: schema["properties"][name] for name in ("owner_id", "text")}
@@ -104,7 +104,7 @@ def producer_schemas() -> dict[str, Schema]:
 
 
 def answer() -> Schema:
-    """What became of a request: exactly one of what it did and why it could not be."""
+    """The answer to a request: what it did, or why it was not carried out."""
     text: Schema = {"type": "string"}
     refused = {"type": "object", "properties": {"reason": text, "detail": text}}
     ways: dict[str, Schema] = {
@@ -149,7 +149,7 @@ def _envelope(name: str, data: Schema) -> Schema:
 
 
 def _event(kind: type[Event]) -> Schema:
-    """An event's schema; what is constant in it has a default in the model, yet is always there."""
+    """An event's schema; constants are required, although the model has a default for them."""
     schema = _schema(kind)
     return schema | {"required": sorted({*_ENVELOPE, *schema["required"]})}
 
@@ -160,7 +160,7 @@ def _schema(what: Any) -> Schema:
 
 
 def _normalised(schema: Schema) -> Schema:
-    """The schema with its tags required, and docstrings in one line."""
+    """The schema with its tags required, and each docstring on one line."""
     for part in (schema, *schema.get("$defs", {}).values()):
         tags = [name for name in _TAGS if "const" in part.get("properties", {}).get(name, {})]
         if tags:

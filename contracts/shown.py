@@ -1,4 +1,4 @@
-"""What reads answer, with its types; times are ISO 8601 in UTC (docs/python.md)."""
+"""The types of what reads return; times are ISO 8601 in UTC (docs/python.md)."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from datetime import datetime
 from typing import Any, Literal, NotRequired, TypedDict
 
 Relation = Literal["same", "former"]
-"""Whether a wording says what the face says, or what the face has displaced."""
+"""Whether a wording says the same as the face, or was displaced by it."""
 
 State = Literal["living", "pending", "retracted", "expired"]
-"""`pending` while every living member waits for the judge; `retracted`: no member is living;
-`expired`: all that are living have expired."""
+"""`pending`: every living member waits for the judge; `retracted`: no member is living;
+`expired`: all living members have expired."""
 
 
 class Wording(TypedDict):
-    """A text of a memory, the earliest living candidate who said it, and where that came from.
+    """A text of a memory, the earliest living candidate with it, and where that came from.
 
     `decision` brought the candidate into the memory: its join, else its own first decision.
     """
@@ -33,9 +33,9 @@ class Shown(TypedDict):
     """A memory with its face and its distinct wordings.
 
     `intensity` is the highest of its living members, `metadata` that of the one that happened last.
-    `version` identifies its current state: writes with `expect` are refused if it has another.
-    `confidence` and `importance`, decayed, are there where the policy decays one of them, or where
-    memories of little confidence are left out. `expires_at` is there if it expires, or has.
+    `version` identifies its current state: a write whose `expect` differs is refused.
+    `confidence` and `importance`, decayed, are present if the policy decays one of them or leaves
+    out memories of low confidence. `expires_at` is present if the memory expires or has expired.
     """
 
     memory_id: str
@@ -58,9 +58,9 @@ class Recalled(Shown):
     """A memory that was recalled, with the cosine of its nearest wording.
 
     `folded` are indistinguishable memories, whose wordings are among its `members`. `frame`, if
-    there are any, are the other hits of which one may replace the other, newest first: they say the
-    same up to one value, or the newer tells of a change. `unsettled` are these, and those that the
-    judge has yet to tell from it.
+    present, are other hits that may replace this one or be replaced by it, newest first: the texts
+    differ in one value only, or the newer reports a change. `unsettled` are these, and the memories
+    that the judge has yet to compare with it.
     """
 
     score: float
@@ -72,7 +72,7 @@ class Recalled(Shown):
 class Hits(list[Recalled]):
     """The memories that a recall found, best first.
 
-    `weaker` counts those that were left out because they scored less than `min_score`.
+    `weaker` counts those left out because they scored below `min_score`.
     """
 
     weaker: int = 0
@@ -80,9 +80,9 @@ class Hits(list[Recalled]):
 
 
 class Page(TypedDict):
-    """Some of an owner's memories, and where the next page begins; None after the last one.
+    """A page of an owner's memories, for pagination by `next`; None on the last page.
 
-    `total` counts the memories of all pages as they are now.
+    `total` is the current number of memories on all pages.
     """
 
     memories: list[Shown]
@@ -91,7 +91,7 @@ class Page(TypedDict):
 
 
 class Found(Shown):
-    """Today's memory of an id: `moved` where that is not the id that the memory has today."""
+    """The current memory of an id; `moved` if its own id is a different one today."""
 
     id: str
     moved: bool
@@ -103,9 +103,10 @@ class Found(Shown):
 class Happened(TypedDict):
     """An event, and what it `did` in words.
 
-    `candidate_id` is who it is about, and `other_id` the other one where it is about two. `answers`
-    is the event that it answers. In a history, `face` is the memory's after the event, and `text`
-    what an admitted candidate said. A server's agents get no `position`: it counts all owners.
+    `candidate_id` is the candidate it is about, and `other_id` the second one if it is about a
+    pair. `answers` is the event that it answers. In a history, `face` is the memory's face after
+    the event, and `text` that of an admitted candidate. Agents of a server do not see `position`,
+    because it counts the events of all owners.
     """
 
     position: NotRequired[int]
@@ -132,7 +133,7 @@ class Happened(TypedDict):
 
 
 class History(TypedDict):
-    """Every event of a memory, in order: of its members, and of former ones until they left."""
+    """Every event of a memory, in order: of its members, and of former members until they left."""
 
     id: str
     memory_id: str
@@ -147,7 +148,7 @@ class History(TypedDict):
 
 
 class Change(Happened):
-    """An event of the feed `changes`, and whose memories it is about; empty: the whole store's."""
+    """An event of the feed `changes`, with its owner; empty if it is about the whole store."""
 
     owner_id: str
 
@@ -168,10 +169,10 @@ class GoneMemory(TypedDict):
 class Changes(TypedDict):
     """A page of the feed `changes`: its events, oldest first, and what they did to memories.
 
-    `memories` and `gone` are as of the end of the page. Put the former in, each in place of the one
-    with its id, and take the latter out: the result is what `list` shows then, without what expires
-    as time passes, and without what is computed on reading (`confidence` and `importance`). `next`
-    is the `after` of the next page: a position, or for agents the id of an event.
+    `memories` and `gone` are as of the end of the page. Replace or add each of `memories` by its
+    id, and remove those in `gone`: the result is what `list` shows at that point, except for
+    memories that have expired since and for fields that are computed on reading (`confidence` and
+    `importance`). `next` is the `after` of the next page: a position, or for agents an event's id.
     """
 
     changes: list[Change]
@@ -189,7 +190,7 @@ class Support(TypedDict):
 
 
 class ShownMember(TypedDict):
-    """A member of a memory, with the join that brought it in and what that rested on."""
+    """A member of a memory, with the join that brought it in and that join's evidence."""
 
     candidate_id: str
     text: str
@@ -212,7 +213,7 @@ class ShownMember(TypedDict):
 
 
 class ShownMemory(TypedDict):
-    """A memory with every member, and what was said of them."""
+    """A memory with every member, and the events about them."""
 
     memory_id: str
     urn: str
@@ -246,7 +247,7 @@ class ShownJoin(TypedDict):
 class ShownCandidate(TypedDict):
     """A candidate with its fields, its decision, its joins and its memory.
 
-    `evidence` is a JSON object (docs/commands.md), or None where the decision has none.
+    `evidence` is a JSON object (docs/commands.md), or None if the decision has none.
     """
 
     owner_id: str
@@ -280,7 +281,7 @@ class ShownCandidate(TypedDict):
 
 
 class DecisionRow(TypedDict):
-    """A row of the view `decisions`; `decided_at` has its zone."""
+    """A row of the view `decisions`; `decided_at` has a time zone."""
 
     decision_id: str
     candidate_id: str | None

@@ -1,4 +1,4 @@
-"""URNs: a memory's id with whose it is and where, `palimpsest://{owner}/{namespace}/{id}`."""
+"""URNs: a memory's id with its owner and namespace, `palimpsest://{owner}/{namespace}/{id}`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Urn(NamedTuple):
     id: str
 
     def __str__(self) -> str:
-        """As it is written: letters, digits and `-._~` are themselves, all else is encoded."""
+        """The written form: all but letters, digits and `-._~` is percent-encoded."""
         return SCHEME + "/".join(map(_quoted, self))
 
     @classmethod
     def parse(cls, written: str) -> Self:
-        """Read a URN; UsageError if it is malformed."""
+        """Parse a URN. Raises UsageError if it is malformed."""
         parts = written.removeprefix(SCHEME).split("/")
         if not is_urn(written) or len(parts) != _PARTS or not all(parts):
             raise UsageError(f"a URN is written {SCHEME}OWNER/NAMESPACE/ID, each percent-encoded")
@@ -39,10 +39,10 @@ class Urn(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _quoted(part: str) -> str:
-    """A part as it stands in a URN; owners and namespaces come again and again."""
+    """A part, percent-encoded; cached, because owners and namespaces recur."""
     return quote(part, safe="")
 
 
 def is_urn(text: str) -> bool:
-    """Whether a text means to be a URN, and no bare id."""
+    """Whether a text is meant as a URN, not as a bare id."""
     return text.startswith(SCHEME)

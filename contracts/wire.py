@@ -1,10 +1,10 @@
 """Events as bytes: CloudEvents 1.0, structured JSON, one line (docs/design.md, Two runtimes).
 
 The type carries the major version. Lines of an older version are upcast when they are read, and
-never rewritten; a version that this code does not know is refused, never guessed. An event that an
-older version of Palimpsest would not know, or misread, names the version that it `requires`.
+never rewritten; an unknown version is refused, never guessed. An event that an older version of
+Palimpsest would not know or would misread names the version that it `requires`.
 
-msgspec reads lines as this version writes them; pydantic writes them, and reads all else.
+msgspec reads lines as this version writes them; pydantic writes them, and reads all others.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VERSION = "0.1.0"
 """This version of Palimpsest: an event that requires a newer one is refused."""
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 UPCASTERS: dict[str, Upcaster] = {}
-"""From an old type to a function that gives the envelope of the next version."""
+"""For each old type, a function that returns the envelope of the next version."""
 UNKNOWN = "union_tag_invalid"
 VALUE = "literal_error"
 NEWER = frozenset({UNKNOWN, VALUE, "extra_forbidden"})
@@ -36,7 +36,7 @@ PLAINLY = {
     "union_tag_not_found": "it has no `type`",
     UNKNOWN: "its `type` is not known to this version",
 }
-"""What pydantic calls the errors of a line that is not an event at all."""
+"""Messages, by pydantic's error type, for a line that is not an event at all."""
 TYPES = frozenset(kind.type for kind in get_args(AnyEvent))
 _OWN: json.Decoder[AnyEvent] = json.Decoder(AnyEvent)
 """Reads what `encode` writes, in a fifth of the time that pydantic takes."""
@@ -50,7 +50,7 @@ class Recorded(NamedTuple):
 
 
 class Envelope(BaseModel):
-    """What a log files an event by, without its data."""
+    """The fields of an event that a log stores it by, without its data."""
 
     id: str
     type: str
@@ -70,9 +70,9 @@ def encode(event: AnyEvent) -> bytes:
 
 
 def decode(line: bytes, position: int | None = None) -> AnyEvent:
-    """The event of a line. Raises StoreError, with the position, for what cannot be an event.
+    """Parse an event. Raises StoreError, with the position, if the line is not a valid event.
 
-    NewerError, which names the version, if it requires a newer one than this.
+    Raises NewerError, naming the version, if it requires a newer version than this.
     """
     place = "an event" if position is None else f"the event at position {position}"
     try:
@@ -86,9 +86,9 @@ def decode(line: bytes, position: int | None = None) -> AnyEvent:
 
 
 def decode_exported(line: bytes, number: int) -> AnyEvent:
-    """The event of a file's line. Raises StoreError, with the line's number, if it is malformed.
+    """Parse a line of a file. Raises StoreError, with the line's number, if it is malformed.
 
-    NewerError as `decode`.
+    Raises NewerError like `decode`.
     """
     place = f"the event of line {number}"
     try:
@@ -105,9 +105,9 @@ def decode_exported(line: bytes, number: int) -> AnyEvent:
 
 
 def envelope_of(line: bytes) -> Envelope:
-    """What the event of a line is filed by, in a fifth of the time of `decode`.
+    """Parse only an event's envelope, in a fifth of the time of `decode`; its data is not checked.
 
-    Its data may be anything. Raises StoreError for what cannot be filed, NewerError as `decode`.
+    Raises StoreError if the envelope is malformed, NewerError like `decode`.
     """
     try:
         found = Envelope.model_validate_json(line)
@@ -121,14 +121,14 @@ def envelope_of(line: bytes) -> Envelope:
 
 
 class _Required(BaseModel):
-    """What an event or a question says of the version that it needs, whatever else is in it."""
+    """The version that an event or a question requires, whatever else is in it."""
 
     type: str = ""
     requires: str
 
 
 def require_known(line: bytes, place: str) -> None:
-    """Raise NewerError if bytes at some place require a newer version, whatever else they are."""
+    """Raise NewerError if the bytes name a newer version as required, whatever else they are."""
     try:
         required = _Required.model_validate_json(line)
     except ValidationError:
@@ -137,7 +137,8 @@ def require_known(line: bytes, place: str) -> None:
 
 
 def _require_version(requires: str, kind: str, place: str) -> None:
-    """Raise NewerError if this is an older version; one that cannot be compared is newer."""
+    """Raise NewerError if this version is older; a version that cannot be compared counts as newer.
+    """
     try:
         is_newer = _numbers(requires) > _numbers(VERSION)
     except ValueError:
@@ -154,7 +155,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _read(line: bytes) -> AnyEvent:
-    """The event of a line of any version. What the decoder refuses, pydantic reads or explains."""
+    """Parse an event of any version. If the decoder refuses it, pydantic reads it or explains."""
     try:
         return _OWN.decode(line)
     except (MsgspecError, ValueError, RecursionError):
@@ -162,7 +163,7 @@ def _read(line: bytes) -> AnyEvent:
 
 
 def _parsed(line: bytes) -> AnyEvent:
-    """The event of a line of any version; ValidationError for what cannot be one."""
+    """Parse an event of any version with pydantic. Raises ValidationError if it is malformed."""
     try:
         return EVENT.validate_json(line)
     except ValidationError:
@@ -185,7 +186,7 @@ def _upcast(line: bytes) -> bytes | None:
 
 
 def _describe(error: ValidationError, position: int | None) -> str:
-    """What follows the place of an event in a message about it."""
+    """The end of a message about a malformed event, after its place."""
     what = f"cannot be read ({_what(error)})"
     restore = "restore log.sqlite from a copy"
     kind = error.errors()[0]["type"]
@@ -196,7 +197,7 @@ def _describe(error: ValidationError, position: int | None) -> str:
 
 
 def _what(error: ValidationError) -> str:
-    """What is wrong and where, without a word of the event's content."""
+    """What is wrong and where, without the event's content."""
     first = error.errors(include_input=False, include_context=False, include_url=False)[0]
     if not first["loc"]:
         return PLAINLY.get(first["type"], f"{first['type']} in envelope")

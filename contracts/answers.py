@@ -104,8 +104,7 @@ class Checked(TypedDict):
 
 
 class Displaced(TypedDict):
-    """The face that an update displaced: its candidate, and that one's text or the composed text.
-    """
+    """The face that an update displaced: its candidate, and the text, which may be composed."""
 
     candidate_id: str
     text: str
@@ -200,8 +199,7 @@ class Merged(Undoable):
 
 
 class Concluded(TypedDict):
-    """The outcome of a batch run's join or of the judge's verdicts: its event, if any, and memory.
-    """
+    """The outcome of a batch run's join or the judge's verdicts: the event, if any, and memory."""
 
     decision_id: str | None
     memories: list[MemoryPicture]
@@ -471,8 +469,7 @@ class TextSide(TypedDict):
 
 
 class TextToCompose(TypedDict):
-    """The `sides`, oldest first, of which the judge has to compose a text before a run can go on.
-    """
+    """A text that the judge has to compose of `sides`, oldest first, before a run can go on."""
 
     sides: list[TextSide]
     sources: list[str]

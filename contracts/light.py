@@ -41,8 +41,7 @@ class Light(Struct, metaclass=_LightMeta, frozen=True, gc=False, forbid_unknown_
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Validates fields like a model's, also an instance's: its constructor validates nothing.
-        """
+        """Validates fields like a model's, also those of instances, which are not validated yet."""
 
         def validated(value: Any, model: core_schema.ValidatorFunctionWrapHandler) -> Light:
             fields, *_ = model(structs.asdict(value) if isinstance(value, cls) else value)

@@ -137,8 +137,7 @@ def require_known(line: bytes, place: str) -> None:
 
 
 def _require_version(requires: str, kind: str, place: str) -> None:
-    """Raise NewerError if this version is older; a version that cannot be compared counts as newer.
-    """
+    """Raise NewerError if this version is older, or if the two cannot be compared."""
     try:
         is_newer = _numbers(requires) > _numbers(VERSION)
     except ValueError:

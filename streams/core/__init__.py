@@ -1,1 +1,1 @@
-"""The pure core: a ledger, decisions about it, and the fold that changes it (docs/design.md)."""
+"""The pure core: a ledger, decisions on it, and the fold that changes it (docs/design.md)."""

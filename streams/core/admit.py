@@ -46,7 +46,7 @@ from palimpsest.streams.core.neighbour_lookup import NeighbourLookup, similarity
 from palimpsest.streams.core.text import identity_of
 
 FORGOTTEN = "forgotten"
-"""The reason of a refusal, and the check of what waits: its text was forgotten."""
+"""The reason for refusing a candidate, or the check that makes it wait: its text was forgotten."""
 
 
 def admit_candidate(
@@ -54,8 +54,8 @@ def admit_candidate(
 ) -> list[AnyEvent]:
     """One `decided` event; none for a known candidate; `invalid` for its id with other content.
 
-    A text that was forgotten is refused or waits, as the forgetting says; who was refused stays so.
-    Where it waits, so does what the policy would take for a rewording of it.
+    A forgotten text is refused or waits, as the forgetting says; a refused candidate stays refused.
+    A text that waits makes those wait that the policy would take for rewordings of it.
     """
     expires_at = expiry_of(command.candidate, policy, now)
     return [
@@ -96,7 +96,7 @@ def _admitted(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
 
 
 def rule_of_again(gone: Entry, occurred_at: datetime | None) -> Again:
-    """What becomes of a forgotten text that comes again, by when it says that it happened."""
+    """What happens to a forgotten text that arrives again, given when it says that it happened."""
     assert gone.forgotten is not None, "it stands in the way"
     if gone.forgotten.earlier and occurred_at is not None and occurred_at < gone.forgotten.at:
         return "refuse"
@@ -104,7 +104,7 @@ def rule_of_again(gone: Entry, occurred_at: datetime | None) -> Again:
 
 
 def _refused(command: Admit, now: datetime) -> Refused:
-    """`refused`, as `forgotten`: that it came is recorded, and nothing of what it said."""
+    """`refused`, as `forgotten`: records that the candidate came, but nothing of its text."""
     data = RefusedData(
         command="admit",
         reason=FORGOTTEN,
@@ -121,7 +121,7 @@ def _refused(command: Admit, now: datetime) -> Refused:
 
 
 def _withheld(command: Admit, gone: Entry, evidence: Evidence, now: datetime) -> Decided:
-    """`pending`, and not living: a person says whether the text may come back."""
+    """`pending`, and not living: a person decides whether the text may come back."""
     assert gone.forgotten is not None, "it stands in the way"
     event = _decided(command, "pending", command.content, None, evidence, now)
     data = structs.replace(event.data, withheld=gone.forgotten.cause)
@@ -172,7 +172,7 @@ def _folded(command: Admit, twin: Twin, ledger: Ledger, policy: Policy, now: dat
 
 
 def _face_of_repeat(target: Entry, said: str) -> FaceRule:
-    """A repeat keeps the face if it would bring a composed text back that lives elsewhere (L6)."""
+    """`keep` if the repeat would bring back a composed text that lives elsewhere (L6)."""
     memory = target.memory
     back = memory.face.displaced.get(said) if memory.texted else None
     elsewhere = back and back.composed and back.composed.lives_outside({memory})
@@ -214,7 +214,7 @@ def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
 def _asked(
     command: Admit, policy: Policy, lookup: NeighbourLookup, outcome: CheckOutcome
 ) -> tuple[str, ...]:
-    """Whom the judge is asked about: of a newcomer that a rule joins, who may be elsewhere."""
+    """The candidates that the judge is asked about; if a rule joins, those in other memories."""
     judge, choice = policy.judge, outcome.choice
     if choice is None:
         asked = (*lookup.gray(outcome.gray, judge.neighbours), *lookup.framed())
@@ -233,7 +233,7 @@ def _reworded(
 ) -> tuple[Neighbour, ...]:
     """The forgotten texts that a newcomer rewords, nearest first: `same_words` before all others.
 
-    None where a rule joins it to somebody living who is as near: that is what it says again.
+    Empty if a rule joins it to a living candidate that is as near: it then repeats that one.
     """
     near = {
         neighbour.candidate_id: neighbour
@@ -260,9 +260,9 @@ def _evidence_of(
     lookup: NeighbourLookup,
     outcome: CheckOutcome,
 ) -> Evidence:
-    """Of a newcomer that waits: the forgotten first, and whom the judge is asked about if it may.
+    """The evidence of a newcomer that waits: forgotten texts first, and the question to the judge.
 
-    The question opens once the newcomer is let in, about those who are living then.
+    The judge is asked once a person admits the newcomer, about the candidates that live then.
     """
     near = [*outcome.gray, *([outcome.choice.neighbour] if outcome.choice else ()), *reworded]
     return Evidence(

@@ -1,4 +1,4 @@
-"""What events say of one candidate: whether it lives, its use, its vector, its erasure."""
+"""Folds events about one candidate: whether it lives, its use, its vector, its erasure."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def set_living(ledger: Ledger, candidate_id: str, living: bool, touched: Touched
 
 
 def fold_accessed(ledger: Ledger, event: Accessed, touched: Touched) -> None:
-    """Count uses; commands whose uses were added up here are known from now on."""
+    """Count uses; the commands whose uses were added up here become known."""
     data = event.data
     if data.uses is not None:
         ledger.uses_recorded = event.time
@@ -65,14 +65,14 @@ def fold_accessed(ledger: Ledger, event: Accessed, touched: Touched) -> None:
 
 
 def fold_embedded(ledger: Ledger, event: Embedded, touched: Touched) -> None:
-    """Take a vector that came later, or is of another model."""
+    """Add a vector that came later or is of another model."""
     data = event.data
     entry = ledger.entries[data.candidate_id]
     distinct = embedded_text(ledger, data.candidate_id, data.text_id)
     before = distinct.vector
     take_vector(distinct, data.vector, ahead=bool(data.ahead))
     if distinct.vector is before:
-        return  # it lies beside the one in force, and nothing reads it
+        return  # kept beside the vector in force; nothing reads it yet
     if data.text_id is None:
         keep_unembedded(ledger, distinct, False, touched)
         index_row(ledger, entry)
@@ -83,14 +83,14 @@ def fold_embedded(ledger: Ledger, event: Embedded, touched: Touched) -> None:
 
 
 def embedded_text(ledger: Ledger, candidate_id: str, text_id: str | None) -> Distinct:
-    """The text of a candidate, or the composed one that an event brought."""
+    """The text of a candidate, or the text that the event `text_id` composed."""
     if text_id is None:
         return ledger.entries[candidate_id].distinct
     return (ledger.composed_by[text_id].composed or {})[text_id]
 
 
 def fold_erased(ledger: Ledger, event: Erased, touched: Touched) -> None:
-    """Take the content of candidates away; their ids and joins stay."""
+    """Remove the content of candidates; their ids and joins stay."""
     for candidate_id in event.data.candidate_ids:
         entry = ledger.entries[candidate_id]
         entry.text = entry.distinct.text = ""

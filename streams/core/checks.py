@@ -1,4 +1,4 @@
-"""A policy's checks, in the order that it gives them (docs/design.md, Policies and cues)."""
+"""A policy's checks, run in the policy's order (docs/design.md, Policies and cues)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from palimpsest.streams.guard import passes, tables_of
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A decision that joins, whom, and who wins the face."""
+    """A decision to join, the neighbour to join, and the rule that picks the face."""
 
     decision: FirstDecision
     neighbour: Neighbour
@@ -96,7 +96,7 @@ def _by_session(
     lookup: NeighbourLookup,
     gray: list[Neighbour],
 ) -> Choice | None:
-    """The best of the session that may be joined; never one that the model cannot tell apart."""
+    """The best text of the session that may be joined; never one the model cannot tell apart."""
     recent: set[str] | None = None
     for neighbour in lookup.by_cosine(check.nearest or len(admit.neighbours)):
         score = neighbour.cosine or 0.0
@@ -119,13 +119,13 @@ def _by_session(
 
 
 def in_session(distinct: Distinct, session: str | None) -> bool:
-    """Whether a current candidate of a session has this text; None is no session."""
+    """Whether a current candidate of a session has this text; None means no session."""
     spoken = (e.fields.session_id for e in distinct.members if e.living and not e.expired)
     return session is not None and session in spoken
 
 
 def session_texts(ledger: Ledger, admit: Admit, last: int) -> list[Entry]:
-    """Who is current of the session's last candidates in the newcomer's scope, oldest first."""
+    """The current ones of the session's `last` candidates in the newcomer's scope, oldest first."""
     session = admit.candidate.session_id
     scope = ledger.scopes.get(admit.candidate.namespace)
     if session is None or scope is None:
@@ -134,20 +134,20 @@ def session_texts(ledger: Ledger, admit: Admit, last: int) -> list[Entry]:
 
 
 def nearest_of(policy: Policy, admit: Admit, lookup: NeighbourLookup) -> list[Neighbour]:
-    """The neighbours that the cosine check looks at, nearest first."""
+    """The neighbours that the cosine check compares, nearest first."""
     check = _cosine_check(policy, admit)
     return [] if check is None else lookup.by_cosine(check.top)
 
 
 def in_zones(policy: Policy, admit: Admit, lookup: NeighbourLookup) -> list[Neighbour]:
-    """Those of them that are in its zones."""
+    """The neighbours that are in a zone of the cosine check, nearest first."""
     check = _cosine_check(policy, admit)
     zones = () if check is None else check.zones_of(admit.candidate.namespace)
     return [n for n in nearest_of(policy, admit, lookup) if _zone(zones, n.cosine or 0.0)]
 
 
 def _cosine_check(policy: Policy, admit: Admit) -> CosineCheck | None:
-    """The first cosine check, if it looks at a text of this length."""
+    """The first cosine check, if the text is long enough for it."""
     for check in policy.active:
         if isinstance(check, CosineCheck):
             return check if len(admit.content.text) >= check.min_characters else None
@@ -161,9 +161,9 @@ def _by_cosine(
     gray: list[Neighbour],
     looked_at: bool,
 ) -> Choice | None:
-    """The best neighbour's zone decides; a pair that the model cannot tell apart is gray in all.
+    """The best neighbour's zone decides; a pair the model cannot tell apart is gray in every zone.
 
-    `looked_at`: the guard sees gray pairs too, for the fallback of a missing judge joins them.
+    `looked_at`: the guard checks gray pairs, too, because the judge's fallback would join them.
     """
     if len(admit.content.text) < check.min_characters:
         return None
@@ -193,7 +193,7 @@ def _by_cosine(
 
 
 def _proves(check: CosineCheck, score: float) -> bool:
-    """Whether the guard's word is enough at a cosine."""
+    """Whether the guard's acceptance is enough at this cosine."""
     return check.near_identical is not None and score >= check.near_identical
 
 
@@ -207,7 +207,7 @@ def _zone(zones: tuple[Zone, ...], score: float) -> Zone | None:
 def in_reach(
     policy: Policy, ledger: Ledger, newcomer: Admit | Update, neighbour: Neighbour
 ) -> bool:
-    """Whether a check would join a newcomer and this one or ask the judge, guard or not."""
+    """Whether a check would join the pair or ask the judge about it, whatever the guard says."""
     for check in policy.active:
         match check:
             case TokenCheck():
@@ -231,7 +231,7 @@ def in_reach(
 
 
 def exact_decision(policy: Policy, ledger: Ledger, target: Entry, now: datetime) -> FirstDecision:
-    """`recent_capture` where the policy calls it so within its window, else `hash_exact`."""
+    """`recent_capture` for a repeat within the window of the policy's check, else `hash_exact`."""
     for check in policy.active:
         if isinstance(check, RecentCheck) and _is_recent(check, ledger, target, now):
             return "recent_capture"

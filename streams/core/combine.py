@@ -1,4 +1,4 @@
-"""A join that a batch run makes between candidates that are there already (docs/design.md)."""
+"""A join that a batch run makes between existing candidates (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from palimpsest.streams.core.settle import obstacle, usable, with_speakers
 
 
 def combine(command: Combine, ledger: Ledger, now: datetime) -> Result:
-    """One `joined` event; refused where the pair may not be joined, or an open question would be.
+    """One `joined` event; refused if the pair may not be joined or waits for the judge.
 
     Like every automatic event it yields to separations of any rank (law L9). Its place is its own
     position: it joins memories as they are now.
@@ -53,12 +53,12 @@ def _join(command: Combine, older: Entry) -> Join:
 
 
 def hindrance_of(ledger: Ledger, older: Entry, newer: Entry) -> Refusal | None:
-    """Why a batch run may not join two candidates now, if it may not."""
+    """Why a batch run may not join two candidates now, or None if it may."""
     return obstacle(ledger, newer, older) or _forestalled(older, newer)
 
 
 def _forestalled(older: Entry, newer: Entry) -> Refusal | None:
-    """A question to the judge that the join would answer: it is settled first, as what it is."""
+    """A refusal if the judge is being asked about the two memories, which is settled first."""
     waits = _asking(older.memory, newer.memory) or _asking(newer.memory, older.memory)
     if waits is None:
         return None
@@ -66,7 +66,7 @@ def _forestalled(older: Entry, newer: Entry) -> Refusal | None:
 
 
 def _asking(asking: Memory, about: Memory) -> Entry | None:
-    """Who of a memory waits for a verdict on a member of the other."""
+    """A member of one memory that waits for a verdict on a member of the other."""
     members: set[str] | None = None
     for entry in asking.members:
         if entry.pending:
@@ -77,7 +77,7 @@ def _asking(asking: Memory, about: Memory) -> Entry | None:
 
 
 def _evidence(command: Combine, ledger: Ledger, newer: Entry) -> Evidence:
-    """What was recorded of the pair; a batch run compares the faces of memories."""
+    """The recorded evidence, with the verdicts' speakers; a batch run compares memories' faces."""
     verdicts = with_speakers(command.evidence.verdicts, ledger, newer, "memories")
     return structs.replace(command.evidence, verdicts=verdicts)
 

@@ -1,4 +1,4 @@
-"""Whose text stood for a candidate when an event compared it: projections show just that text."""
+"""The text that was compared for a candidate by an event: projections show exactly that text."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from palimpsest.streams.core.text import search_hash
 
 
 class Spoke(NamedTuple):
-    """Who spoke for a candidate's memory before an event; `hash` is that of a composed text.
+    """The candidate that spoke for a memory before an event; `hash` is that of a composed text.
 
-    `certain`: this text was compared, whatever the policy searched. Else it was under
-    `search: memories` alone, and the candidate's own text under `search: candidates`.
+    `certain`: this text was compared, whatever the policy searched. Otherwise only under
+    `search: memories`; under `search: candidates` the candidate's own text was compared.
     """
 
     speaker: str
@@ -34,10 +34,10 @@ class Spoke(NamedTuple):
 
 
 def compared(ledger: Ledger, event: AnyEvent) -> dict[str, Spoke]:
-    """By candidate, who spoke for it; those that spoke for themselves are left out.
+    """The speaker for each compared candidate; candidates that spoke for themselves are left out.
 
-    To be asked before the event is folded. Verdicts that name their speaker are taken at their
-    word; for others it is the face at that position.
+    Call it before the event is folded. If a verdict names its speaker, that one is used; otherwise
+    it is the face at that position.
     """
     match event:
         case Decided():
@@ -45,7 +45,7 @@ def compared(ledger: Ledger, event: AnyEvent) -> dict[str, Spoke]:
             if data.join is not None and data.join.face == "repeat":
                 return _repeated(ledger, data.join, data.content)
             found = _looked_at(ledger, data.evidence, data.join)
-            if data.evidence.check == FORGOTTEN:  # what was forgotten has no face
+            if data.evidence.check == FORGOTTEN:  # forgotten candidates have no face
                 found = {i: spoke for i, spoke in found.items() if not ledger.entries[i].forgotten}
             return found
         case Settled() | Redecided():
@@ -75,7 +75,7 @@ def _looked_at(ledger: Ledger, evidence: Evidence, join: Join | None) -> dict[st
     found: dict[str, Spoke] = {}
     for entry in _known(ledger, ids):
         if len(entry.memory.members) == 1:
-            continue  # as most: it speaks for itself
+            continue  # the usual case: it speaks for itself
         face = entry.memory.face
         if face.composition is not None:
             found[entry.id] = Spoke(face.speaker.id, search_hash(face.composition.content), False)
@@ -89,7 +89,7 @@ def _looked_at(ledger: Ledger, evidence: Evidence, join: Join | None) -> dict[st
 
 
 def _speaker_of(ledger: Ledger, verdict: Verdict) -> Spoke | None:
-    """The speaker that the verdict names: a candidate, or the event that composed."""
+    """The speaker that the verdict names: a candidate, or the event that composed the text."""
     if verdict.speaker is None:
         return None
     edge = ledger.composed_by.get(verdict.speaker)
@@ -99,9 +99,10 @@ def _speaker_of(ledger: Ledger, verdict: Verdict) -> Spoke | None:
 
 
 def _faces(ledger: Ledger, ids: Iterable[str]) -> dict[str, Spoke]:
-    """A batch run compares faces, and names each by its speaker.
+    """The composed faces that a batch run compared; it names each face by its speaker.
 
-    Who does not speak any more was displaced by another join of the run, and had its own text.
+    A candidate that no longer speaks was displaced by another join of the run, and had spoken with
+    its own text.
     """
     return {
         entry.id: Spoke(entry.id, search_hash(composition.content), True)

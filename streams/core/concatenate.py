@@ -1,4 +1,4 @@
-"""Concatenated texts, recomposed when one of them leaves. Pure."""
+"""Concatenated texts, which are recomposed when a source leaves. Pure."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from palimpsest.streams.core.settle import usable
 from palimpsest.streams.core.text import content_of
 
 ENDS = (".", "!", "?", "…", "。", "！", "？")
-"""What a sentence ends with, so that no full stop is put behind it."""
+"""Marks that end a sentence; after them no full stop is added."""
 
 
 class Recomposition(NamedTuple):
-    """A text to recompose: for which join, and of which candidates, oldest first."""
+    """A text to recompose: its join, and the candidates that it is made of, oldest first."""
 
     decision_id: str
     text: str
@@ -25,7 +25,7 @@ class Recomposition(NamedTuple):
 
 
 def one_after_the_other(texts: Sequence[str]) -> str:
-    """Several texts as one, "A. B": with a full stop between them, unless there is one already."""
+    """Join several texts into one, "A. B", adding a full stop between them where none is."""
     *before, last = (text.strip() for text in texts)
     return " ".join([*(text if text.endswith(ENDS) else f"{text}." for text in before), last])
 
@@ -33,7 +33,7 @@ def one_after_the_other(texts: Sequence[str]) -> str:
 def concatenated(
     ledger: Ledger, namespace: str, text: str, sources: tuple[str, ...]
 ) -> Composition | None:
-    """The text with its sources; None where it is too long, or another memory's already."""
+    """The text with its sources; None if it is too long, or another memory has it already."""
     content = content_of(text)
     made = Composition(content=content, sources=sources)
     fits = len(text.encode()) <= MAX_TEXT_BYTES
@@ -41,9 +41,9 @@ def concatenated(
 
 
 def recompositions(ledger: Ledger) -> Iterator[Recomposition]:
-    """The concatenated texts that lost a source, of those that are left, where they can be kept.
+    """The concatenated texts that lost a source, made again of the sources that are left.
 
-    No judge is asked: the rule that made them makes them again.
+    Texts that cannot be kept are left out. No judge is asked: the same rule makes them again.
     """
     for decision_id, lost in list(ledger.composing.items()):
         edge = ledger.edges[decision_id]

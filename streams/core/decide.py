@@ -1,4 +1,4 @@
-"""`decide`: a command and a ledger give events. Total, pure, idempotent (docs/design.md)."""
+"""`decide`: from a command and a ledger to events. Total, pure, idempotent (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ from palimpsest.streams.core.touched import Touched
 def decide(
     command: Admit | Operation, ledger: Ledger, policy: Policy, now: datetime
 ) -> list[AnyEvent]:
-    """The events that a command causes; none where it was carried out before.
+    """The events that a command causes; none if it was carried out before.
 
-    `now` is the runtime's clock; within an owner the recorded time never goes back. Who expires by
-    then has done so in the ledger (`advance`).
+    `now` is the runtime's clock; within an owner the recorded time never goes back. Candidates that
+    expire by then must have been expired in the ledger (`advance`).
     """
     now = ledger.at(now)
     if isinstance(command, Admit):
@@ -114,7 +114,7 @@ def decide(
 
 
 def refused(command: Operation, refusal: Refusal | RefusedError, now: datetime) -> Refused:
-    """The event of a command that could not be."""
+    """The event of a refused command."""
     data = RefusedData(
         command=command.command,
         reason=refusal.reason,
@@ -131,7 +131,7 @@ def refused(command: Operation, refusal: Refusal | RefusedError, now: datetime) 
 
 
 def _about(command: Operation) -> str | None:
-    """The candidate that a command is about; of an update, the one that names the memory."""
+    """The candidate that a command is about; for an update, the one that names the memory."""
     if isinstance(command, Update):
         return command.memory
     if isinstance(command, Forget):
@@ -140,7 +140,7 @@ def _about(command: Operation) -> str | None:
 
 
 def _verdicts(command: Operation) -> tuple[Verdict, ...]:
-    """What a model said cost money, also where nothing came of it."""
+    """The verdicts of a refused command, which are kept because they cost money."""
     match command:
         case Combine():
             return command.evidence.verdicts
@@ -156,7 +156,7 @@ Done = list[tuple[AnyEvent, Touched]]
 def execute(command: Admit | Operation, ledger: Ledger, policy: Policy, now: datetime) -> Done:
     """Decide, fold, and settle what this change freed; each event with what it touched.
 
-    A newcomer frees nothing. Of a request of many commands, what is free is settled by the last.
+    A newcomer frees nothing. If a request has many commands, its last one settles what is free.
     """
     advance(ledger, ledger.at(now))
     done = [(event, evolve(ledger, event)) for event in decide(command, ledger, policy, now)]
@@ -168,7 +168,7 @@ def execute(command: Admit | Operation, ledger: Ledger, policy: Policy, now: dat
 
 
 def _unasked(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> Done:
-    """Settle who would wait for a judge that the policy has switched off, as nobody answers."""
+    """Settle a candidate that would wait for a judge that the policy has switched off."""
     entry = ledger.entries.get(command.candidate_id)
     if policy.judge.enabled or entry is None or not entry.open:
         return []
@@ -185,10 +185,9 @@ def _unasked(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> D
 
 
 def _settle_due(command: Operation, ledger: Ledger, policy: Policy, now: datetime) -> Done:
-    """Settle by answers that nothing holds back any more, the oldest first.
+    """Settle by the answers that nothing holds back any more, oldest first.
 
-    It asks the ledger, not the event, so a command cut short by a crash is finished when it comes
-    again.
+    It reads the ledger, not the event, so a command that a crash cut short is finished on a retry.
     """
     freed_by = event_id(command.command_id, "0")
     cause = getattr(command, "cause", None) or freed_by

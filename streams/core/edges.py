@@ -1,4 +1,4 @@
-"""A join as the ledger keeps it, from the event that records it."""
+"""Makes the ledger's form of a join from the event that records it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AnyJoin = Decided | Settled | Joined | Redecided
 def edge_of(
     ledger: Ledger, event: AnyJoin, newer: Entry, join: Join, place: int, rank: Rank
 ) -> Edge:
-    """The join of an event, which no candidate knows of yet."""
+    """The join of an event, not yet added to its candidates."""
     evidence = event.data.evidence
     verdicts = evidence.verdicts if evidence else ()
     older = ledger.entries[join.to]
@@ -43,7 +43,7 @@ def edge_of(
 
 
 def _differs(older: Entry, newer: Entry, join: Join, evidence: Evidence | None) -> tuple[str, ...]:
-    """What an exact repeat differs in; older events did not say it, and knew one form of a text."""
+    """How an exact repeat differs; computed for older events, which do not say it."""
     if evidence is not None and evidence.differs:
         return evidence.differs
     if join.face != "repeat" or newer.distinct is older.distinct:
@@ -52,7 +52,7 @@ def _differs(older: Entry, newer: Entry, join: Join, evidence: Evidence | None) 
 
 
 def _compared_with(evidence: Evidence | None, join: Join) -> str | None:
-    """Whose text the judge said that a newcomer's replaces."""
+    """The speaker of the text that the judge said a newcomer's text replaces."""
     verdicts = evidence.verdicts if evidence else ()
     found = (verdict.speaker or join.to for verdict in verdicts if verdict.neighbour_id == join.to)
     return next(found, None)

@@ -1,6 +1,6 @@
-"""The fold: an event into the ledger of its owner. Nothing else changes a ledger.
+"""The fold of an event into its owner's ledger. Nothing else changes a ledger.
 
-It is mutable inside and says what it touched, so that projections write just that.
+It changes the ledger in place and returns what it touched, so that projections write just that.
 Each event counts once, however often it is delivered (law L7).
 """
 
@@ -100,14 +100,14 @@ from palimpsest.streams.core.walk import (
 def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
     """Fold one event into its owner's ledger; a known event changes nothing.
 
-    Raises KeyError where an event names a candidate or decision that the log does not hold.
+    Raises KeyError if an event names a candidate or decision that the log does not hold.
     """
     touched = Touched()
     if event.id in ledger.events:
         return touched
     ledger.events.add(event.id)
     if isinstance(event, PolicySet) and event.data.changes_models:
-        # It is the store's, and takes no place among the owner's events.
+        # It belongs to the store, and takes no place among the owner's events.
         fold_models(ledger, event, touched)
         return touched
     ledger.seen += 1
@@ -232,7 +232,7 @@ _NO_METADATA: dict[str, Any] = {}
 
 
 def _shared(fields: CandidateFields) -> CandidateFields:
-    """The same fields, with one string for all candidates that have it: as many are in memory."""
+    """The same fields with interned strings: many candidates in memory share them."""
     return structs.replace(
         fields,
         owner_id=intern(fields.owner_id),
@@ -246,7 +246,7 @@ def _shared(fields: CandidateFields) -> CandidateFields:
 def _ask(
     ledger: Ledger, entry: Entry, by: str, asked: tuple[Neighbour, ...], touched: Touched
 ) -> None:
-    """Open a candidate's question about these neighbours, in place of the one that it had."""
+    """Open a candidate's question about these neighbours, in place of its previous one."""
     entry.asked, entry.asked_by, entry.closed = asked, by, False
     for neighbour in asked:
         watch(ledger, neighbour.candidate_id, entry)
@@ -282,7 +282,7 @@ def _edge(
 
 
 def _stands_for_request(ledger: Ledger, edge: Edge) -> None:
-    """Note a join with the request that made it."""
+    """File a join under the request that made it."""
     if edge.cause is not None:
         ledger.made.setdefault(edge.cause, {})[edge.id] = edge
 
@@ -320,12 +320,13 @@ def _settled(ledger: Ledger, event: Settled, touched: Touched) -> None:
 
 
 def _closes(ledger: Ledger, entry: Entry, event: Settled) -> bool:
-    """Whether it was kept for want of an answer, or of a text; a person's word closes by itself.
+    """Whether the candidate was kept for lack of an answer or of a composed text.
 
-    A text is wanted of a neighbour to whom the walk came: not behind one who is the candidate's
-    memory already, nor of one who is separated from it. There the answer waits, as it would had it
-    been brought before the two were.
-    Older logs, which name no speakers, closed a question with every verdict that kept both.
+    A text is lacking only for a neighbour that the walk reached: not after one that is in the
+    candidate's memory already, nor for one that is separated from it. In those cases the answer
+    waits, as if it had come before the two were joined or separated. A person's statement closes a
+    question by itself. In older logs, which name no speakers, every verdict that kept both closed
+    it.
     """
     verdicts = event.data.evidence.verdicts
     if event.data.decision == "fallback_keep":
@@ -346,9 +347,9 @@ def _closes(ledger: Ledger, entry: Entry, event: Settled) -> bool:
 def _record(
     ledger: Ledger, event: Settled | Refused, entry: Entry, rank: Rank, touched: Touched
 ) -> None:
-    """Keep a candidate's answers, and the separations that they are.
+    """Keep a candidate's answers, and the separations that they state.
 
-    A verdict that was refused separated nobody in older logs, which name no speakers.
+    In older logs, which name no speakers, a refused verdict separated nothing.
     """
     data = event.data
     verdicts = data.evidence.verdicts if isinstance(data, SettledData) else data.verdicts
@@ -366,10 +367,10 @@ def _record(
 def _separate_by_verdict(
     ledger: Ledger, event_id: str, entry: Entry, verdict: Verdict, rank: Rank, touched: Touched
 ) -> None:
-    """Separate a candidate from whose text it was compared with.
+    """Separate a candidate from the speaker of the text that it was compared with.
 
-    A composed text separates while it stands, also when the neighbour has left its memory: so the
-    statement names one of its sources, which stay together as long as the text stands.
+    A composed text separates as long as it stands, even if the neighbour has left its memory. So
+    the statement names one of its sources, which stay together as long as the text stands.
     """
     speaker = verdict.speaker or verdict.neighbour_id
     if verdict.neighbour_id not in ledger.entries:
@@ -405,7 +406,7 @@ def _separated(ledger: Ledger, event: Separated, touched: Touched) -> None:
 
 
 def _state(ledger: Ledger, a: str, b: str, statement: Statement, touched: Touched) -> None:
-    """Keep a word about a pair, and have both look at their questions again."""
+    """Keep a statement about a pair, and mark the questions of both to be checked again."""
     state(ledger, a, b, statement)
     touched.stated.append(Stated(a, b, statement))
     touched.asking += (ledger.entries[a], ledger.entries[b])
@@ -469,7 +470,7 @@ def _reversed(ledger: Ledger, event: Reversed, touched: Touched) -> None:
     if data.withdraws:
         withdraw(ledger, edge.newer.id, edge.older.id, edge.id)
         touched.asking += (edge.newer, edge.older)
-    # The command that takes an update back retracts a living text first.
+    # The command that undoes an update first retracts a living text.
     taken_back = edge.over is not None and not data.separates and data.consequence_of is None
     just_before = Retraction(data.cause, ledger.seen - 1)
     withdrew = taken_back and ledger.retractions.get(edge.newer.id) == just_before
@@ -488,7 +489,7 @@ def _reversed(ledger: Ledger, event: Reversed, touched: Touched) -> None:
 
 
 def _withdrawn(ledger: Ledger, event: Reversed, touched: Touched) -> None:
-    """A separation taken back: what was said of the pair before holds again."""
+    """Withdraw a separation: the earlier statements about the pair hold again."""
     a, b = ledger.separations[event.data.decision_id]
     withdraw(ledger, a, b, event.data.decision_id)
     touched.asking += (ledger.entries[a], ledger.entries[b])

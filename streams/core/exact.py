@@ -1,4 +1,4 @@
-"""Whom a text repeats, by degrees: verbatim, folded, or as it was forgotten (docs/exact.md)."""
+"""The candidates that a text repeats: verbatim, folded, or forgotten ones (docs/exact.md)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ FOLDED = "folded"
 
 
 class Twin(NamedTuple):
-    """Whom a text repeats, and what the two differ in."""
+    """The candidate that a text repeats, and how the two differ."""
 
     entry: Entry
     differs: tuple[str, ...]
 
 
 def verbatim_target(ledger: Ledger, namespace: str, content: Content) -> Entry | None:
-    """Whom a verbatim repeat joins. An older event's joined whatever has its search form."""
+    """The candidate that a verbatim repeat joins; for older events, any with its search form."""
     if content.verbatim is not None:
         distinct = ledger.distinct(namespace, identity_of(content))
         return distinct.target if distinct else None
@@ -34,9 +34,9 @@ def verbatim_target(ledger: Ledger, namespace: str, content: Content) -> Entry |
 def folded_target(
     ledger: Ledger, candidate: CandidateFields | Candidate, content: Content, policy: Policy
 ) -> Twin | None:
-    """Whom a repeat joins that is exact as the policy says, and not verbatim; it is living.
+    """The living candidate that a repeat joins which is exact by the policy, but not verbatim.
 
-    As by any check, nobody of a protected category is joined, nor joins anybody.
+    As in every check, candidates of a protected category neither join nor are joined.
     """
     if policy.exact == "verbatim":
         return None
@@ -57,7 +57,7 @@ def folded_target(
 
 
 def forgotten_text(ledger: Ledger, namespace: str, content: Content) -> Entry | None:
-    """Whose forgetting stands in the way of a text, by its search form: the latest."""
+    """The latest forgotten candidate with a text's search form; None if there is none."""
     same = ledger.of_search_form(namespace, search_hash(content))
     gone = [entry for distinct in same if (entry := distinct.forgotten) is not None]
     return max(
@@ -66,7 +66,7 @@ def forgotten_text(ledger: Ledger, namespace: str, content: Content) -> Entry | 
 
 
 def forgotten_words(ledger: Ledger, namespace: str, text: str) -> list[Entry]:
-    """Whose forgetting has a text wait that differs from theirs in punctuation alone."""
+    """The forgotten candidates whose texts differ from this one only in punctuation."""
     scope = ledger.scopes.get(namespace)
     words = bare(text) if scope is not None and scope.forgotten_words else ""
     same = scope.forgotten_words.get(words, ()) if scope is not None and words else ()
@@ -74,14 +74,14 @@ def forgotten_words(ledger: Ledger, namespace: str, text: str) -> list[Entry]:
 
 
 def is_protected(distinct: Distinct, categories: tuple[str, ...]) -> bool:
-    """Whether anybody living with this text is in one of the categories."""
+    """Whether any living candidate with this text is in one of the categories."""
     return bool(categories) and any(
         e.living and e.fields.category in categories for e in distinct.members
     )
 
 
 def _first(texts: Iterable[Distinct]) -> Distinct | None:
-    """The text of the earliest target: of the living before the retracted, composed ones last."""
+    """The text with the earliest target; living before retracted targets, composed texts last."""
     targets = [(text, target) for text in texts if (target := text.target) is not None]
     if not targets:
         return None

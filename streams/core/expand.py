@@ -1,4 +1,4 @@
-"""Expands a person's request to one command per join or candidate of an owner (docs/design.md)."""
+"""Expands a request to one command per join or candidate of an owner (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from palimpsest.streams.core.separations import agreed, is_separated_beside
 
 
 def unmerge_commands(ledger: Ledger, request: UnmergeRequest) -> list[Unmerge]:
-    """The joins that a request names; what it did before a crash is named again.
+    """One command for each join that a request names, including those it did before a crash.
 
-    By memory: all but exact repeats, a person's first, because they may support the others. Where
-    there is none, the decision that is named instead is refused and says why.
+    For a memory: all joins but exact repeats, a person's first, because they may support others. If
+    there are none, the candidate's own decision is named, whose refusal says why.
     """
     if request.decision_id is not None:
         return [_unmerge(ledger, request, request.decision_id)]
@@ -63,7 +63,7 @@ SomeCommand = TypeVar("SomeCommand", bound=OwnerCommand)
 
 
 def in_one(commands: Sequence[SomeCommand]) -> list[SomeCommand]:
-    """Commands as one: what waits for any of them to be carried out waits for the last."""
+    """Commands as one unit: whatever waits for any of them is done after the last."""
     more = [command.model_copy(update={"more_follow": True}) for command in commands[:-1]]
     return [*more, *commands[-1:]]
 
@@ -71,13 +71,14 @@ def in_one(commands: Sequence[SomeCommand]) -> list[SomeCommand]:
 def reinstate_commands(
     ledger: Ledger, request: ReinstateRequest, policy: Policy
 ) -> list[Unmerge | Redecide | Reinstate]:
-    """A reversal taken back, with all that its request did because of it (docs/design.md).
+    """Take a reversal back, with all that its request did because of it (docs/design.md).
 
-    Joins that it made since then go out, the latest first; questions are what they were; then the
-    join comes back, and those that went out with it, save what the request itself had made: repeats
-    of a text that the join composed before it, for they would say it beside the join. So do
-    joins of the two memories that answers made once nothing held them back, unless a person agreed:
-    what is free then is settled again.
+    First, joins that the request made since are reversed, latest first. So are joins of the two
+    memories that answers made once nothing held them back, unless a person agreed to them; whatever
+    is free afterwards is settled again. Then questions are restored. Finally the join comes back,
+    and with it the joins reversed as its consequences, except those that the request itself had
+    made. Repeats of a text that the join composed come back before it, because otherwise they would
+    hold the same text beside the join.
     """
     edge = ledger.edges.get(request.decision_id)
     reversal = edge.reversed_by if edge is not None else None
@@ -118,10 +119,10 @@ def reinstate_commands(
 
 
 def outward(edges: Iterable[Edge]) -> list[Edge]:
-    """Joins in the order in which they can go out, each without the rest standing in its way.
+    """Joins in an order in which they can be reversed, none of them blocked by the rest.
 
-    The latest before the earlier; but repeats of a composed text after the join that composed it:
-    before it, the text would live in two memories.
+    Later joins go first; but repeats of a composed text go after the join that composed it:
+    otherwise the text would live in two memories.
     """
     return sorted(edges, key=lambda edge: (edge.repeats_a_composition, -edge.place))
 
@@ -129,9 +130,9 @@ def outward(edges: Iterable[Edge]) -> list[Edge]:
 def _questions_before(
     ledger: Ledger, reversal: Reversal, cause: str, homes: tuple[Memory, ...]
 ) -> dict[str, Question]:
-    """The questions before a reversal of those that were decided on because of it, or closed.
+    """The former questions of candidates that were decided again or closed because of a reversal.
 
-    Of one that was closed first, and decided on again then, it is the one that was closed.
+    If a question was first closed and its candidate then decided again, it is the closed one.
     """
     found = dict(ledger.questions.get(cause, {}))
     for candidate_id, closed in ledger.closed.items():
@@ -148,12 +149,12 @@ def _questions_before(
 
 
 def _torn(ledger: Ledger, edge: Edge) -> tuple[Memory, ...]:
-    """The two memories of a join, where others beside its ends are separated, one in each."""
+    """The two memories of a join if candidates other than its ends, one in each, are separated."""
     return (edge.newer.memory, edge.older.memory) if is_separated_beside(ledger, edge) else ()
 
 
 def _about(ledger: Ledger, candidate_id: str, homes: tuple[Memory, ...]) -> bool:
-    """Whether a question is about somebody in one of these memories."""
+    """Whether a candidate's question is about a member of one of these memories."""
     asked = ledger.entries[candidate_id].asked
     return any(ledger.entries[neighbour.candidate_id].memory in homes for neighbour in asked)
 
@@ -170,7 +171,7 @@ def _reinstate(ledger: Ledger, request: ReinstateRequest, decision_id: str) -> R
 def take_out(
     ledger: Ledger, request: UnmergeRequest | ReinstateRequest, edge: Edge, consequence_of: str
 ) -> Unmerge:
-    """A join out, because of what the request does with another: nothing is separated."""
+    """Reverse a join because of what the request does with another one; this separates nothing."""
     return Unmerge(
         **command_head(request, ledger.owner_id, edge.id),
         decision_id=edge.id,
@@ -199,7 +200,7 @@ def _asked_again(
 
 
 def _of_memory(ledger: Ledger, request: UnmergeRequest, root: Entry) -> list[Edge]:
-    """The joins of a memory; after a crash also those that this request took out already."""
+    """The joins of a memory; after a crash also those that this request already reversed."""
     found: dict[str, Edge] = {edge.id: edge for edge in root.memory.edges()}
     for edge in ledger.edges.values():
         if not edge.standing and _done(ledger, request, edge.id):
@@ -227,7 +228,7 @@ def _unmerge(ledger: Ledger, request: UnmergeRequest | ReverseRequest, decision_
 
 
 def reverse_commands(ledger: Ledger, request: ReverseRequest) -> list[Unmerge]:
-    """The standing joins of an owner that a selection means, latest first; exact repeats apart."""
+    """One command for each standing join that a selection matches, latest first, except repeats."""
     chosen = [
         edge
         for edge in ledger.edges.values()
@@ -238,10 +239,10 @@ def reverse_commands(ledger: Ledger, request: ReverseRequest) -> list[Unmerge]:
 
 
 def reversed_joins(ledger: Ledger, request: ReinstateManyRequest) -> list[Edge]:
-    """The reversed joins of an owner that a selection means, earliest first.
+    """The reversed joins of an owner that a selection matches, earliest first.
 
-    What went out as a consequence of another join comes back with that. What the request did before
-    a crash is named again.
+    Joins reversed as a consequence of another come back with that one. Joins that the request
+    reinstated before a crash are included.
     """
     chosen = [
         edge
@@ -260,7 +261,7 @@ def _taken_out(selection: JoinSelection, edge: Edge) -> bool:
 
 
 def reinstate_one(request: ReinstateManyRequest, decision_id: str) -> ReinstateRequest:
-    """The request about one of many joins: the same when the many are asked for again."""
+    """The request about one of many joins; the same one if the bulk request is repeated."""
     return ReinstateRequest(
         request_id=event_id(request.request_id, decision_id),
         actor=request.actor,
@@ -282,7 +283,7 @@ def _means_edge(selection: JoinSelection, edge: Edge) -> bool:
 
 
 def _scores_below(bound: float | None, edge: Edge) -> bool:
-    """A join without a score, such as a person's, is below nothing."""
+    """Whether a join's score is below the bound; a person's join has none, and never is."""
     return bound is None or (edge.similarity is not None and edge.similarity < bound)
 
 
@@ -293,7 +294,7 @@ def _in_time(selection: Selection, moment: datetime) -> bool:
 
 
 def retract_commands(ledger: Ledger, request: RetractRequest) -> list[Retract]:
-    """The living candidates of an owner that a selection means."""
+    """One command for each living candidate of an owner that a selection matches."""
     chosen = _chosen(ledger, request, request.selection, living=True)
     return [
         Retract(
@@ -306,7 +307,7 @@ def retract_commands(ledger: Ledger, request: RetractRequest) -> list[Retract]:
 
 
 def restore_commands(ledger: Ledger, request: RestoreRequest) -> list[Restore]:
-    """The retracted candidates that a selection means, or all that was forgotten at once."""
+    """One command for each retracted candidate that a selection matches or one request forgot."""
     if request.selection is None:
         chosen = [
             entry

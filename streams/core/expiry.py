@@ -1,7 +1,7 @@
-"""Expiry: candidates that are hidden from a moment on, from reads and newcomers (docs/expiry.md).
+"""Expiry: candidates become hidden from reads and newcomers at a set moment (docs/expiry.md).
 
 Expiring records no event: it follows from the moment of a query, or of the event that is decided or
-folded. A ledger holds which candidates have expired by such a moment, and `advance` takes it to
+folded. A ledger knows which candidates have expired at its moment, and `advance` moves it to
 another one: a decision rests on the moment that its event records.
 """
 
@@ -21,10 +21,10 @@ from palimpsest.streams.core.touched import Touched
 
 
 def advance(ledger: Ledger, moment: datetime) -> None:
-    """Take a ledger to a moment: all have expired whose time has come, and nobody else.
+    """Move a ledger to a moment: exactly the candidates whose time has come are expired.
 
-    Searches read their rows and faces again. If a clock went back after a dry run, so does the
-    ledger.
+    Their rows and faces are marked to be read again by searches. If the clock goes back after a dry
+    run, so does the ledger.
     """
     expiring = ledger.expiring
     if ledger.moment is not None and moment < ledger.moment:
@@ -54,10 +54,10 @@ def begin_expiry(ledger: Ledger, entry: Entry) -> None:
 
 
 def set_expiry(command: SetExpiry, ledger: Ledger, now: datetime) -> Result:
-    """`expiry_set`: a candidate expires at another time, or never.
+    """One `expiry_set` event: the candidate expires at another time, or never.
 
-    One that has expired comes back only if nobody has said its text since: two current memories
-    never share one.
+    An expired candidate comes back only if its text has not been said again since: two current
+    memories never share a text.
     """
     entry = ledger.entries.get(command.candidate_id)
     if entry is None:
@@ -85,7 +85,7 @@ def set_expiry(command: SetExpiry, ledger: Ledger, now: datetime) -> Result:
 
 
 def fold_expiry_set(ledger: Ledger, event: ExpirySet, touched: Touched) -> None:
-    """Take another expiry; a text that is current again is the one that a repeat of it joins."""
+    """Change an expiry; if the text is current again, repeats of it join it again."""
     entry = ledger.entries[event.data.candidate_id]
     entry.expires_at = event.data.expires_at
     entry.pin = event.id if event.data.expires_at is None else None
@@ -98,7 +98,7 @@ def fold_expiry_set(ledger: Ledger, event: ExpirySet, touched: Touched) -> None:
 
 
 def _said_since(ledger: Ledger, entry: Entry) -> Entry | None:
-    """Who says what an expired candidate, or the composed text of its memory, would say again."""
+    """A candidate whose text an expired one, or its memory's composed text, would duplicate."""
     memory = entry.memory
     same = ledger.distinct(memory.namespace, entry.distinct.hash)
     if same is not None and same is not entry.distinct and not same.over:

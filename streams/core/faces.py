@@ -1,7 +1,7 @@
 """The face: a fold over a memory's standing joins, in the order of their place (docs/design.md).
 
-Newer means happened later: where a side says its moment, the later one speaks. A person's word
-outranks automation: what a person chose survives every automatic join, and what it displaced does
+Newer means that it happened later: if either side states its moment, the later one speaks. A
+person's choice outranks automation: it survives every automatic join, and what it displaced does
 not come back by itself.
 """
 
@@ -20,21 +20,20 @@ NOTHING: Mapping[str, Face] = MappingProxyType({})
 
 
 class Lacking(NamedTuple):
-    """A join whose text does not stand, and the ids of the sources to recompose it of."""
+    """A join whose text does not stand, and the ids of the sources for a new text."""
 
     edge: Edge
     sources: tuple[str, ...]
 
 
 class Face(NamedTuple):
-    """The text that speaks: a candidate's or a composed one's, and what it displaced.
+    """The text that speaks, a candidate's or a composed one, and the faces that it displaced.
 
-    `text_id` is the event that brought a composed text, `composed` how the scope has it.
-    `displaced` says, by what a text is known again by (`Distinct.said`), which face an exact
-    repeat of it brings back; `behind` are those that stand for this face, once it is displaced
-    itself. `chosen`: a person said that it speaks, or an agent, or the judge moved it forward from
-    there; `former` are those that persons displaced, and `contradicts` the automatic joins that
-    say otherwise, for review.
+    `text_id` is the event that brought a composed text, `composed` its form in the scope.
+    `displaced` maps texts (`Distinct.said`) to the face that an exact repeat of them brings back.
+    `behind` are the texts that bring this face back once it is displaced itself. `chosen`: a person
+    or an agent chose it, or the judge replaced a chosen one by it. `former` are the texts that
+    persons displaced; `contradicts` are automatic joins that disagree with the choice, for review.
     """
 
     speaker: Entry
@@ -50,12 +49,12 @@ class Face(NamedTuple):
 
     @property
     def needs_composition(self) -> bool:
-        """Whether a text must be recomposed, of the remaining sources."""
+        """Whether a text must be recomposed from the remaining sources."""
         return self.lacking is not None
 
     @property
     def text(self) -> str:
-        """What recall returns."""
+        """The text that recall returns."""
         return self.composition.content.text if self.composition else self.speaker.text
 
     @property
@@ -70,7 +69,7 @@ class Face(NamedTuple):
 
     @property
     def said(self) -> str:
-        """By what the text that speaks is known again."""
+        """The key by which repeats of the text that speaks are recognised."""
         return self.distinct.said
 
     @property
@@ -85,17 +84,17 @@ class Face(NamedTuple):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The candidates whose words it has: those of a composed text, else the speaker."""
+        """The candidates that its text comes from: those of a composed text, else the speaker."""
         return self.composition.sources if self.composition else (self.speaker.id,)
 
     @property
     def voice(self) -> str:
-        """Whose text it is, as a verdict names its speaker: a candidate or the composing event."""
+        """The speaker, as a verdict names it: a candidate, or the event that composed the text."""
         return self.text_id or self.speaker.id
 
 
 def own_face(entry: Entry) -> Face:
-    """Each candidate is its own face to begin with."""
+    """The initial face of a candidate: its own text."""
     return Face(entry)
 
 
@@ -111,8 +110,8 @@ def fold_face(members: Sequence[Entry], edges: Iterable[Edge]) -> tuple[Face, bo
     """The face of a memory from its members and standing joins, and whether to refold next time.
 
     A retracted face gives way to the face of the living members alone; a memory without a living
-    member keeps its face, and is not recalled. Refolding is needed where a composition does not
-    stand or a member is retracted, because a later join may then change what came before it.
+    member keeps its face, and is not recalled. Refolding is needed if a composition does not stand
+    or a member is retracted, because a later join may then change what came before it.
     """
     edges = list(edges)
     texted = any(edge.texts for edge in edges)
@@ -134,10 +133,10 @@ def _first_does_not_stand(edge: Edge, by_id: Mapping[str, Entry]) -> bool:
 
 
 def _moment(edge: Edge, by_id: Mapping[str, Entry]) -> tuple[int, bool, int]:
-    """When a join speaks: at its place, but a composed text not before its newest source.
+    """When a join takes effect: at its place, but a composed text not before its newest source.
 
-    The judge composes late, of a face that may have come after the newcomer. Spoken at the
-    newcomer's place, the text would be displaced by what that face had displaced (law L10).
+    The judge composes late, from a face that may have come after the newcomer. At the newcomer's
+    place, the text would be displaced by what that face had displaced (law L10).
     """
     found = standing_text(edge, by_id) if edge.texts else None
     if found is None:
@@ -147,7 +146,7 @@ def _moment(edge: Edge, by_id: Mapping[str, Entry]) -> tuple[int, bool, int]:
 
 
 class _Parts:
-    """Union-find over a memory's members, each part with its face (None: nobody of it counts)."""
+    """Union-find over a memory's members; each part has a face (None if no member counts)."""
 
     def __init__(self, members: Iterable[Entry], *, living_only: bool) -> None:
         self.parent = {entry: entry for entry in members}
@@ -191,7 +190,7 @@ def _fold(
 def combine(edge: Edge, by_id: Mapping[str, Entry], a: Face, b: Face) -> Face:
     """The face of two parts united by a join; `a` and `b` hold its older and newer candidate.
 
-    `by_id` are the memory's members; it may be empty where no text was ever composed.
+    `by_id` are the memory's members; it may be empty if no text was ever composed.
     """
     if _moves_forward(edge, a, b):
         return _put_behind(b, a)
@@ -226,14 +225,14 @@ def _composed(
 
 
 def newest(sources: Sequence[Entry]) -> Entry:
-    """Who of the sources happened last; by arrival where none of them says when."""
+    """The source that happened last; by arrival if none of them states when."""
     if any(entry.moment is not None for entry in sources):
         return max(sources, key=lambda entry: (entry.moment or entry.decided_at, entry.place))
     return max(sources, key=lambda entry: entry.place)
 
 
 def _behind(winner: Face, a: Face, b: Face) -> frozenset[str]:
-    """What stands for the winner of two faces, once it is displaced: both of them."""
+    """The texts that bring the winner of two faces back once it is displaced: those of both."""
     return (a.behind | b.behind | {a.said, b.said}) - {winner.said}
 
 
@@ -243,7 +242,7 @@ def _later_over_earlier(a: Face, b: Face) -> Face:
 
 
 def _earlier(face: Face, other: Face) -> bool:
-    """Whether a face happened before another; False where neither says when: they go by arrival."""
+    """Whether a face happened before another; False if neither states when: arrival then counts."""
     ours, theirs = face.speaker, other.speaker
     if ours.moment is None and theirs.moment is None:
         return False
@@ -251,7 +250,7 @@ def _earlier(face: Face, other: Face) -> bool:
 
 
 def _over(winner: Face, loser: Face) -> Face:
-    """A face that displaced another, which a repeat of it or of what is behind it brings back."""
+    """The winner, having displaced the loser; a repeat of the loser's texts brings it back."""
     back = loser._replace(displaced=NOTHING, lacking=None)
     displaced = {**loser.displaced, **winner.displaced}
     displaced.update((text, back) for text in (*loser.behind, loser.said))
@@ -259,14 +258,17 @@ def _over(winner: Face, loser: Face) -> Face:
 
 
 def _without(displaced: dict[str, Face], face: Face) -> Mapping[str, Face]:
-    """What may come back once this face speaks: not itself, nor what stands for it."""
+    """The faces that may come back while this one speaks: neither itself nor those behind it."""
     for text in (face.said, *face.behind):
         displaced.pop(text, None)
     return displaced
 
 
 def _repeated(edge: Edge, face: Face, newcomer: Face, by_id: Mapping[str, Entry]) -> Face:
-    """Only a displaced face comes back, no source of the standing composition, and no later one."""
+    """The face after a repeat, which may bring a displaced face back.
+
+    Not if its text is a source of the standing composition, or happened before the current face.
+    """
     said = _repeats(edge, newcomer)
     back = face.displaced.get(said)
     if back is None or _earlier(newcomer, face):
@@ -281,15 +283,15 @@ def _repeated(edge: Edge, face: Face, newcomer: Face, by_id: Mapping[str, Entry]
 
 
 def _repeats(edge: Edge, newcomer: Face) -> str:
-    """What a repeat says again: its own text, unless it differs from the one that it joins."""
+    """The text that a repeat repeats: its own, unless that differs from the one that it joins."""
     return edge.older.distinct.said if edge.differs else newcomer.said
 
 
 def _lacking(edge: Edge, by_id: Mapping[str, Entry], a: Face, b: Face) -> Lacking | None:
-    """What a lost text is recomposed of: the faces of the two parts at this place.
+    """The sources to recompose a lost text from: those of the two parts' faces at this place.
 
-    For a part that lacks its text itself, what that is recomposed of. In older logs, what is left
-    of its sources; a single one speaks for itself.
+    If a part lacks its own text, the sources for that text. In older logs, the remaining sources of
+    the lost text. None if fewer than two distinct texts remain: a single one speaks for itself.
     """
     parts = (*_to_compose(a), *_to_compose(b))
     sources = parts if edge.ranked else next(iter(edge.texts.values())).sources
@@ -309,7 +311,7 @@ def _moves_forward(edge: Edge, a: Face, b: Face) -> bool:
 
 
 def _put_behind(winner: Face, loser: Face) -> Face:
-    """The winner speaks as if it were chosen: nothing automatic takes the face back from it."""
+    """The winner as a chosen face: nothing automatic brings the loser back."""
     former = winner.former | loser.former | loser.behind | {loser.said}
     chosen = winner._replace(
         chosen=True,
@@ -320,7 +322,7 @@ def _put_behind(winner: Face, loser: Face) -> Face:
 
 
 def _by_person(edge: Edge, a: Face, b: Face) -> Face:
-    """A person's choice speaks, and automation leaves it alone: contradictions go to review."""
+    """A person's choice speaks, and automation does not change it: contradictions go to review."""
     if edge.former:
         winner, loser = (b, a) if edge.face == "take" else (a, b)
         return _put_behind(winner, loser)._replace(contradicts=())
@@ -346,7 +348,7 @@ def _both(a: Face, b: Face, winner: Face) -> Mapping[str, Face]:
 
 
 def _says_otherwise(edge: Edge, face: Face, other: Face) -> bool:
-    """Whether a join would have had another speak, had no person said who does."""
+    """Whether a join would have chosen another face if no person had chosen one."""
     if edge.face == "repeat":
         return _repeats(edge, other) in face.former
     return other.chosen or (not edge.by_person and edge.face in ("take", "text"))

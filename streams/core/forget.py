@@ -1,4 +1,4 @@
-"""Forgetting: memories leave with all their wordings, and come back exactly (docs/intent.md)."""
+"""Forgetting: memories leave with all their wordings and can be restored (docs/intent.md)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from palimpsest.streams.core.refusal import Refusal, unknown_candidate
 from palimpsest.streams.core.version import uncovered
 
 NAMED = 5
-"""How many ids a refusal names."""
+"""The maximum number of ids that a refusal names."""
 
 
 def forget(command: Forget, ledger: Ledger, now: datetime) -> Result:
-    """`retracted` for every living member, all of one cause; no join is taken out."""
+    """One `retracted` event for every living member, all with one cause; no join is reversed."""
     found: dict[str, Memory] = {}
     for memory in command.memories:
         entry = ledger.entries.get(memory)

@@ -1,6 +1,6 @@
-"""Which memories are of one frame, and which of them is the newest (docs/guard.md, Frames).
+"""Which memories share a frame, and which of them is the newest (docs/guard.md, Frames).
 
-Nothing is joined by it: the newer may replace the older, add to it, or be about another thing.
+Frames join nothing: the newer memory may replace the older, add to it, or be about something else.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from palimpsest.streams.guard import (
 )
 
 MOST = 32
-"""Among this many best hits: each is compared with each, and a diary is of one frame."""
+"""The number of best hits that are grouped: all pairs are compared, and a diary shares one frame.
+"""
 
 Hit = TypeVar("Hit")
 
 
 def by_frame(hits: Sequence[Hit], same: Callable[[Hit, Hit], bool]) -> list[list[Hit]]:
-    """The hits in groups, each at the place of its best; in a group, all are of one frame."""
+    """The hits in groups, each at the place of its best hit; all hits of a group share a frame."""
     groups: list[list[Hit]] = []
     for hit in hits[:MOST]:
         for group in groups:
@@ -41,7 +42,7 @@ def by_frame(hits: Sequence[Hit], same: Callable[[Hit, Hit], bool]) -> list[list
 
 
 class Framed(NamedTuple):
-    """A memory as frames compare it: worked out once, however many it is compared with."""
+    """A memory in the form that frames compare; computed once for many comparisons."""
 
     memory: Memory
     reading: Reading
@@ -49,14 +50,14 @@ class Framed(NamedTuple):
 
 
 def framed(ledger: Ledger, memory: Memory) -> Framed:
-    """A memory as frames compare it, by its face and its owner's names."""
+    """A memory in the form that frames compare, from its face and its owner's names."""
     text = memory.face.text
     reading = kept_for_frames(text, ledger.names)
     return Framed(memory, reading, frozenset(kept_frame_keys(text, ledger.names)))
 
 
 def of_one_frame(ledger: Ledger, one: Framed, other: Framed) -> bool:
-    """Whether two memories are of one frame, and no judge and no person has told them apart."""
+    """Whether two memories share a frame, and neither a judge nor a person has told them apart."""
     return (
         one.memory.namespace == other.memory.namespace
         and not one.keys.isdisjoint(other.keys)
@@ -67,12 +68,12 @@ def of_one_frame(ledger: Ledger, one: Framed, other: Framed) -> bool:
 
 
 def differs_in_front(ledger: Ledger, memory: Memory, other: Framed) -> bool:
-    """Whether a memory is of another frame, as its first words tell before it is read."""
+    """Whether a memory's first words show, before it is read, that its frame is another one."""
     return not ledger.names and begins_otherwise(memory.face.text, other.reading)
 
 
 def by_face_moment(memory: Memory) -> tuple[datetime, int]:
-    """A sort key: by when the face's text happened; of two at once, by arrival."""
+    """A sort key: by when the face's text happened, then by arrival."""
     return face_moment(memory), memory.face.speaker.place
 
 

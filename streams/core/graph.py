@@ -1,4 +1,4 @@
-"""Components of standing joins: uniting, cutting, and the path between two candidates."""
+"""Connected components of standing joins: uniting, cutting, and paths between candidates."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from palimpsest.streams.core.ledger import Edge, Entry, Memory, SplitMemory
 
 _PLACE = attrgetter("place")
 FEW = 64
-"""Members that are taken out of a sorted list one by one: each moves what stands behind it."""
+"""Up to this many members are deleted one by one, each of which shifts the rest of the list."""
 
 
 def begin(entry: Entry) -> Memory:
-    """A candidate's own memory."""
+    """Make a candidate a memory of its own."""
     entry.memory = Memory([entry], entry.place)
     return entry.memory
 
 
 def unite(edge: Edge) -> list[Entry]:
-    """Make one memory of the two that a standing join connects; return whose memory id changed.
+    """Make one memory of the two that a join connects; return members whose memory id changed.
 
-    Continues the face where the join is the latest by place, else has it folded again.
+    The face is continued if the join is the latest by place, else it is marked for refolding.
     """
     older, newer = edge.older.memory, edge.newer.memory
     if older is newer:
@@ -66,16 +66,16 @@ def _absorb(big: Memory, small: Memory) -> None:
 
 
 def _latest(a: SplitMemory | None, b: SplitMemory | None) -> SplitMemory | None:
-    """The request that is taking one of two memories apart: a join of the two belongs to it now."""
+    """The later of the requests that are splitting two memories; it now covers their join."""
     if a is None or b is None:
         return a or b
     return a if a.order > b.order else b
 
 
 def smaller_side(edge: Edge) -> set[Entry] | None:
-    """The smaller of the two parts that a memory has without a join; None where it stays one.
+    """The smaller of the two parts that a memory has without a join; None if it stays whole.
 
-    Walked from both ends at once, so it takes what the smaller part takes.
+    Walks from both ends in turn, so the time is proportional to the smaller part.
     """
     ends = (edge.newer, edge.older)
     found = ({edge.newer}, {edge.older})
@@ -90,7 +90,7 @@ def smaller_side(edge: Edge) -> set[Entry] | None:
 
 
 def _walk(start: Entry, seen: set[Entry], without: Edge) -> Iterator[Entry]:
-    """Follow standing joins, a join at a time; `seen` grows by each one reached."""
+    """Follow standing joins, one at a time; adds each candidate that it reaches to `seen`."""
     queue = deque([start])
     while queue:
         entry = queue.popleft()
@@ -104,9 +104,9 @@ def _walk(start: Entry, seen: set[Entry], without: Edge) -> Iterator[Entry]:
 
 
 def cut(edge: Edge) -> tuple[Memory, Memory] | None:
-    """Split the memory of a join that no longer stands, the new part first; None if it stays one.
+    """Split the memory of a join that no longer stands; None if it stays whole.
 
-    The larger part continues as the memory that it was.
+    Returns the new part first; the larger part continues as the existing memory.
     """
     memory = edge.newer.memory
     side = smaller_side(edge)
@@ -126,7 +126,7 @@ def cut(edge: Edge) -> tuple[Memory, Memory] | None:
     else:
         for entry in part.members:
             del memory.members[bisect_left(memory.members, entry.place, key=_PLACE)]
-    if len(memory.members) == 1:  # of more, to look at all would cost what the cut does not
+    if len(memory.members) == 1:  # with more members, reading them all would cost too much
         memory.last_place = memory.members[0].place
     return part, memory
 
@@ -166,15 +166,15 @@ def _trace(came: dict[Entry, tuple[Entry, Edge] | None], end: Entry) -> list[Edg
 
 
 def update_of(entry: Entry) -> Edge | None:
-    """The standing update that a candidate came with."""
+    """The standing update that brought a candidate."""
     own = (edge for edge in entry.edges if edge.id == entry.decision_id)
     return next((edge for edge in own if edge.over is not None and edge.standing), None)
 
 
 def joins_of_update(edge: Edge) -> tuple[Edge, ...]:
-    """The joins that an update made at once: that of its candidate, and that of the memory.
+    """The joins that one update made: that of its candidate, and that of the memory.
 
-    There are two where another memory has its text, and says something else by now.
+    There are two if another memory had its text, but says something else by now.
     """
     brought = edge.winner
     own = next((edge for edge in brought.edges if edge.id == brought.decision_id), None)
@@ -188,9 +188,9 @@ def joins_of_update(edge: Edge) -> tuple[Edge, ...]:
 
 
 def current(entry: Entry) -> Entry:
-    """Who says now what a candidate said: the last update of the same text, if there is one.
+    """The candidate of the last update of the same text, or the candidate itself.
 
-    It goes by the updates of that text alone, whatever else the memory has.
+    Only updates of that text count, whatever else the memory has.
     """
     own = update_of(entry)
     base = entry if own is None else own.other(entry)
@@ -221,7 +221,7 @@ def anchor(memory: Memory) -> Entry:
 
 
 def _without_updates(start: Entry) -> set[Entry]:
-    """Who would be one memory with a candidate if there were no updates."""
+    """The candidates that would be in one memory with this one if there were no updates."""
     found, left = {start}, [start]
     while left:
         entry = left.pop()
@@ -234,6 +234,6 @@ def _without_updates(start: Entry) -> set[Entry]:
 
 
 def last_update(memory: Memory) -> Edge | None:
-    """The latest update of a memory that stands."""
+    """The latest standing update of a memory."""
     updates = [edge for edge in memory.edges() if edge.over is not None]
     return max(updates, key=lambda edge: edge.order, default=None)

@@ -1,4 +1,4 @@
-"""What the fold keeps beside memories: texts to be found or composed, words on pairs, reviews."""
+"""What the fold keeps beside memories: indexed texts, texts to recompose, reviews."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def index_entry(ledger: Ledger, entry: Entry, distinct: Distinct, event: Decided
     if distinct.members:
         distinct.members.append(entry)
     else:
-        distinct.members = [entry]  # no room for others, who seldom come
+        distinct.members = [entry]  # reserves no room, because most texts have one member
     entry.text_number = ledger.texts
     if entry.fields.session_id is not None:
         scope.sessions.setdefault(entry.fields.session_id, []).append(entry)
 
 
 def distinct_text(ledger: Ledger, namespace: str, content: Content) -> Distinct:
-    """The scope's distinct text of a content; a new one if it has none, or that one is over.
+    """The scope's distinct text of a content; a new one if there is none or that one is `over`.
 
-    An older repeat recorded no vector: it has that of the text that it was taken for.
+    Older events recorded no vector for a repeat: it gets that of the text that it repeats.
     """
     scope, hashed = ledger.scope(namespace), identity_of(content)
     found = scope.by_hash.get(hashed)
@@ -53,17 +53,17 @@ def distinct_text(ledger: Ledger, namespace: str, content: Content) -> Distinct:
 
 
 def new_text(namespace: str, content: Content) -> Distinct:
-    """The text of a content, which no scope has yet."""
+    """A distinct text for a content, not yet in any scope."""
     hashed = identity_of(content)
     said = content.hash if content.verbatim is None else hashed
     return Distinct(hashed, namespace, search_hash(content), said, content.text)
 
 
 def add_text(ledger: Ledger, edge: Edge, composition: Composition, text_id: str) -> None:
-    """Keep a composed text with its join, and let repeats of it find that, or its newest source.
+    """Keep a composed text with its join, so that repeats of it find the text or its newest source.
 
-    `text_id` is the event that brought it. A text belongs to the sources that it was composed of
-    first, until a candidate is decided on again with it.
+    `text_id` is the event that brought it. A text belongs to the sources that it was first composed
+    of, until a candidate is decided again with it.
     """
     edge.texts[text_id] = composition
     ledger.composed_by[text_id] = edge
@@ -80,7 +80,10 @@ def add_text(ledger: Ledger, edge: Edge, composition: Composition, text_id: str)
 
 
 def keep_recomposed(ledger: Ledger, edge: Edge, text_id: str) -> None:
-    """Statements on a text still hold if its candidate was decided on again with the same one."""
+    """Map former ids of a text to its new one, so that statements about it still hold.
+
+    Needed if its candidate is decided again with the same text.
+    """
     text = edge.texts.get(text_id)
     if text is None:
         return
@@ -92,7 +95,7 @@ def keep_recomposed(ledger: Ledger, edge: Edge, text_id: str) -> None:
 
 
 def keep_unembedded(ledger: Ledger, distinct: Distinct, down: bool, touched: Touched) -> None:
-    """Keep whether a text waits for its vector: `down` says that the model was when it came."""
+    """Keep whether a text waits for its vector; `down`: the model was down when it came."""
     first, text = distinct.members[0].id, distinct.members[0].text
     lacks = distinct.vector is None and text != "" and (down or first in ledger.unembedded)
     if lacks == (first in ledger.unembedded):
@@ -111,9 +114,9 @@ def index_row(ledger: Ledger, entry: Entry) -> None:
 
 
 def keep_forgotten(ledger: Ledger, entry: Entry) -> None:
-    """Compare newcomers with a forgotten candidate, and with a composed text that it speaks.
+    """Register a forgotten candidate and its composed texts, to be compared with newcomers.
 
-    They look for themselves whether its forgetting still stands in their way.
+    Whether its forgetting still applies is checked when a newcomer arrives.
     """
     scope, memory = ledger.scope(entry.fields.namespace), entry.memory
     gone = [(entry.distinct, entry.text)]
@@ -130,7 +133,7 @@ def keep_forgotten(ledger: Ledger, entry: Entry) -> None:
 
 
 def keep_review(ledger: Ledger, decision_id: str, review: Review | None, touched: Touched) -> None:
-    """Keep what a review said of a decision; None takes it back."""
+    """Keep the result of a decision's review; None removes it."""
     if review is None:
         ledger.reviews.pop(decision_id, None)
     else:
@@ -147,8 +150,8 @@ def index_face(ledger: Ledger, memory: Memory, touched: Touched) -> None:
 def keep_lost_texts(ledger: Ledger, event_id: str, touched: Touched) -> None:
     """Keep which texts must be recomposed in the memories that an event changed.
 
-    Other sources that are left make another question of it. Nobody is asked about a concatenated
-    text: the rule that made it makes it again.
+    If the remaining sources change, it becomes another question. The judge is not asked about a
+    concatenated text: the rule that made it makes it again.
     """
     if not ledger.composed_by:
         return
@@ -172,5 +175,5 @@ def keep_lost_texts(ledger: Ledger, event_id: str, touched: Touched) -> None:
 
 
 def _is_in(edge: Edge, memories: Sequence[Memory]) -> bool:
-    """Whether a join is in one of these memories, or was until it was taken out."""
+    """Whether a join is in one of these memories, or is reversed."""
     return not edge.standing or edge.newer.memory in memories

@@ -1,6 +1,6 @@
 """The ledger of one owner: candidates, joins, separations and their indexes (docs/design.md).
 
-It is what the log folds into. Only `streams.core.evolve` changes it.
+The log is folded into it. Only `streams.core.evolve` changes it.
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ from palimpsest.contracts.evidence import Neighbour, Verdict
 from palimpsest.streams.core.faces import Face, fold_face, own_face
 
 Review = Literal["confirmed", "reversed"]
-"""What a review said of a decision; nothing recorded means unreviewed."""
+"""The result of a decision's review; without one the decision is unreviewed."""
 
 
 class Distinct(Struct, eq=False):
     """The candidates of a scope that have the same verbatim text: one row of the search index.
 
-    `hash` is that of the verbatim text, and `search_hash` that of its search form. `said` is by
-    which of them faces know the text again: by the former, unless an older event said it first,
-    which knew the latter alone. `alias` is the newest source of a composed text that has no
-    candidate of its own yet; until it has one there is no `row`. `composed_for` are the joins, also
-    those that were taken out, for which the text was composed. `vector` is of the model in force,
-    and `beside` are those of other models, by model; `model` is the one in force since it changed.
+    `hash` is that of the verbatim text, and `search_hash` that of its search form. `said` is the
+    key by which faces recognise the text: its `hash`, unless the first event with it is an older
+    one, which has only the hash of the search form. `alias` is the newest source of a composed text
+    that has no candidate of its own yet; until it has one there is no `row`. `composed_for` are the
+    joins, including reversed ones, for which the text was composed. `vector` is of the model in
+    force, and `beside` are those of other models, by model; `model` is the model in force, set once
+    that has changed.
     """
 
     hash: str
@@ -64,10 +65,10 @@ class Distinct(Struct, eq=False):
 
     @property
     def target(self) -> Entry | None:
-        """Whom an exact repeat joins: the earliest current, else the earliest, else the alias.
+        """The candidate that a repeat joins: the earliest current, else the earliest, else alias.
 
-        Never one that was forgotten, or whose memory was: a newcomer does not bring it back. Nor
-        one that has expired: what it said may be said anew.
+        Never one that was forgotten or whose memory was: a newcomer does not bring it back. Nor one
+        that has expired: its text may be said anew.
         """
         if (living := self.lives_outside(())) is not None:
             return living
@@ -78,9 +79,9 @@ class Distinct(Struct, eq=False):
 
     @property
     def over(self) -> bool:
-        """Whether all who had this text have expired: who says it again begins another `Distinct`.
+        """Whether all candidates with this text have expired: a repeat begins another `Distinct`.
 
-        Unless one of them was forgotten: that stands in the way of whoever says it again.
+        Not if one of them was forgotten: the forgetting still applies to repeats.
         """
         said = self.members or self._newest_source
         return (
@@ -91,9 +92,9 @@ class Distinct(Struct, eq=False):
 
     @property
     def forgotten(self) -> Entry | None:
-        """The latest forgotten candidate with this text; None if it lives.
+        """The latest forgotten candidate with this text; None if the text lives.
 
-        A composed text was forgotten with its newest source, also if a candidate says it by now.
+        A composed text was forgotten with its newest source, even if a candidate says it by now.
         """
         if self.lives_outside(()) is not None:
             return None
@@ -105,40 +106,40 @@ class Distinct(Struct, eq=False):
 
     @property
     def _newest_source(self) -> tuple[Entry, ...]:
-        """That of a composed text, if it was one."""
+        """The newest source of a composed text; empty for other texts."""
         return (self.alias,) if self.alias is not None else ()
 
     @property
     def guarded(self) -> Entry | None:
-        """Whose forgetting has rewordings of this text wait for a person."""
+        """The forgotten candidate because of which rewordings of this text wait for a person."""
         gone = self.forgotten
         return gone if gone is not None and gone.forgotten and gone.forgotten.guards else None
 
     @property
     def representative(self) -> Entry | None:
-        """The earliest living candidate with this text, expired or not: who stands for it."""
-        for entry in self.members:  # a third of a generator's time; asked for with every event
+        """The earliest living candidate with this text, expired or not, which represents it."""
+        for entry in self.members:  # runs for every event, in a third of a generator's time
             if entry.living:
                 return entry
         return None
 
     @property
     def current(self) -> Entry | None:
-        """The earliest current candidate with this text: whom a newcomer is compared with."""
+        """The earliest current candidate with this text, which newcomers are compared with."""
         for entry in self.members:
             if entry.living and not entry.expired:
                 return entry
         return None
 
     def lives_outside(self, homes: Collection[Memory]) -> Entry | None:
-        """Who has this text current in none of these memories: a candidate, or a composed text."""
+        """A current candidate, outside of these memories, with this text or as its speaker."""
         for entry in self.members:
             if entry.living and not entry.expired and entry.memory not in homes:
                 return entry
         return self.spoken_outside(homes)
 
     def spoken_outside(self, homes: Collection[Memory]) -> Entry | None:
-        """Of another current memory whose composed face is this text: the alias, or the speaker."""
+        """The alias or speaker of another current memory whose composed face is this text."""
         for join in self.composed_for:
             memory = join.newer.memory
             if not join.standing or memory in homes or not memory.current:
@@ -152,7 +153,7 @@ class Distinct(Struct, eq=False):
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The verdicts that came together about one candidate, and who brought them.
+    """The verdicts that arrived together about one candidate, and who sent them.
 
     `order` counts the owner's events.
     """
@@ -168,7 +169,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was said of a candidate and a neighbour, whose text was compared, and with what else.
+    """A verdict on a candidate and a neighbour, the speaker compared, and what came with it.
 
     `while_retracted`: one of the two was retracted at the time, so it waits for a restoration.
     """
@@ -181,7 +182,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """By which request a candidate was forgotten, when, and what becomes of its text then.
+    """The request that forgot a candidate, the time, and what happens if its text comes again.
 
     `order` counts the owner's events; a newcomer that waits because of it has 0, before all others.
     """
@@ -194,7 +195,7 @@ class Forgetting:
 
     @property
     def waits(self) -> bool:
-        """Whether it is of a newcomer, which a person may let in."""
+        """Whether it belongs to a waiting newcomer, which a person may admit."""
         return self.order == 0
 
     @property
@@ -204,36 +205,35 @@ class Forgetting:
 
 
 class Retraction(NamedTuple):
-    """By which request a candidate was retracted; `order` counts the owner's events."""
+    """The request that retracted a candidate; `order` counts the owner's events."""
 
     cause: str | None
     order: int
 
 
 _NO_MEMORY = cast("Memory", None)
-"""That of an entry which no ledger holds: not yet, or not any more."""
+"""The memory of an entry that is not yet, or no longer, in a ledger."""
 _UNANSWERED: Mapping[str, Sequence[Answer]] = MappingProxyType({})
 
 
 class Entry(Struct, eq=False):
     """One candidate. `place` is its arrival in the owner's log, the order of everything.
 
-    `moment` is when it happened, where the log says so. The question: `asked` are the neighbours
-    that the judge was handed, by the decision `asked_by`; `asks_beside`: its first
-    decision joined it as well; `closed` says that it was settled by
-    keeping, for want of an answer. `answers` are what was said of pairs, by neighbour. What
-    `streams.core.walk` makes of them is kept in `pending`, in `open`, the ids still unanswered, and
-    in `held`, whose answer joins but is held back.
-    `forgotten` is by which request it was, if it was; so are newcomers that wait because of it.
-    `apart` are the memories taken apart that it was a part of, `updates` are those that displaced
-    it. `text_number` is how many texts the owner had said when it came, its own among them.
-    `expires_at` is from when on it is hidden; `expired`: by the moment of the ledger; `pin` is the
-    event by which it does not expire any more.
-    One is *current* while it is living and has not expired.
+    `moment` is when it happened, if the log says so. Its question to the judge: `asked` are the
+    neighbours, handed over by the decision `asked_by`; `asks_beside`: its first decision also
+    joined it; `closed`: it was kept for lack of an answer. `answers` are the verdicts, by
+    neighbour. `streams.core.walk` derives from them `pending`, `open` (the ids still unanswered)
+    and `held` (a neighbour whose answer joins but is held back).
+    `forgotten` is set if it was forgotten, or if it is a newcomer that waits because of that.
+    `apart` are the split memories that it was part of, `updates` the updates that displaced it.
+    `text_number` counts the owner's texts up to and including its own. `expires_at` is when it
+    becomes hidden; `expired` refers to the ledger's moment; `pin` is the event because of which it
+    no longer expires.
+    An entry is *current* while it is living and has not expired.
 
-    A struct of msgspec, as texts and what an event touched are: one is created for each event, in a
-    quarter of the time that a dataclass takes. Most have no join, answer or separation, and share
-    what is empty: there are as many entries in memory as candidates.
+    A msgspec struct, like texts and `Touched`: one is created for each event, in a quarter of a
+    dataclass's time. Most have no join, answer or separation, and share empty values, because there
+    are as many entries in memory as candidates.
     """
 
     id: str
@@ -269,12 +269,12 @@ class Entry(Struct, eq=False):
 
     @property
     def text_lives(self) -> bool:
-        """Whether its text is living in its memory: as itself, or as a repeat of it."""
+        """Whether its text is living in its memory: its own, or that of a repeat."""
         living = self.distinct.representative
         return living is not None and living.memory is self.memory
 
     def add_edge(self, edge: Edge) -> None:
-        """Note a join of this candidate."""
+        """Add a join of this candidate."""
         if isinstance(self.edges, list):
             self.edges.append(edge)
         else:
@@ -286,14 +286,13 @@ class Edge:
     """A join. `place` orders the fold of the face.
 
     `texts` are its compositions by the events that brought them, oldest first, and `composed` the
-    scope's distinct texts of them. `ranked`: the faces
-    of both parts stand behind the winner (events that name their speakers). `former`: a person
-    chose the face, and where it is `chosen` means the `winner`'s own text; `outright`: a rule did,
-    and not by time; `over`: an update did, and this candidate had spoken until then; `forward`: a
-    judge did, of this speaker. `differs` is what an exact repeat differs in that is not verbatim.
-    `cause` is the request that the join belongs to,
-    `reversed_by` the reversal; `freed`: an answer made it that had been held back. `order` counts
-    the owner's events.
+    scope's distinct texts of them. `ranked`: the faces of both parts stand behind the winner (in
+    events that name their speakers). The face was chosen by: a person if `former`, and with
+    `chosen` that is the `winner`'s own text; a rule that does not go by time if `outright`; an
+    update if `over`, the candidate that had spoken until then; the judge if `forward`, the speaker
+    that it replaced. `differs` says how an exact repeat that is not verbatim differs. `cause` is
+    the request that the join belongs to, `reversed_by` the reversal; `freed`: made by an answer
+    that had been held back. `order` counts the owner's events.
     """
 
     id: str
@@ -323,27 +322,27 @@ class Edge:
 
     @property
     def exact(self) -> bool:
-        """Whether it is of a verbatim repeat, which stays."""
+        """Whether it joins a verbatim repeat, which is never un-merged."""
         return self.face == "repeat" and not self.differs
 
     @property
     def folded(self) -> bool:
-        """Whether its texts differ in more than the case of a sentence's start."""
+        """Whether its texts differ in more than the case at the start of a sentence."""
         return any(kind != "sentence_case" for kind in self.differs)
 
     @property
     def by_person(self) -> bool:
-        """Whether a person said it: only such joins may support a memory that is one already."""
+        """Whether a person made it: only such joins may connect candidates of one memory."""
         return self.rank == "person"
 
     @property
     def repeats_a_composition(self) -> bool:
-        """Whether the newcomer said what was composed of the other's text."""
+        """Whether the newcomer repeats a text composed of the other's."""
         return self.exact and self.newer.distinct is not self.older.distinct
 
     @property
     def winner(self) -> Entry:
-        """The candidate whose side is to speak; of an update, the one that brings the text."""
+        """The candidate whose side is to speak; for an update, the one with the new text."""
         return self.newer if self.face == "take" else self.older
 
     def other(self, entry: Entry) -> Entry:
@@ -353,11 +352,11 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Reversal:
-    """By which event a join was taken out, for which request, and as whose consequence.
+    """The event that reversed a join, its request, and the join it is a consequence of, if any.
 
-    `order` counts the owner's events; `rank` is that of who said so. `apart` is the memory that the
-    request took apart with it, where it separated the two. `withdrew`: it took an update back, and
-    with it the newcomer's text, which was living until then.
+    `order` counts the owner's events; `rank` is that of the statement. `apart` is the memory that
+    the request split, if it separated the pair. `withdrew`: it undid an update, and retracted the
+    newcomer's text, which was living until then.
     """
 
     event_id: str
@@ -370,13 +369,13 @@ class Reversal:
 
 
 class Memory:
-    """A component of standing joins; `members` by arrival.
+    """A connected component of standing joins; `members` by arrival.
 
-    Its face is folded when somebody asks for it, and continued as long as nobody has to fold it
-    again. `texted`: a text was composed for one of its joins. `apart` is the request that is taking
-    it apart, of whose parts this is one; `divided` are the members that a request took apart from
-    others, if there are any. No member or join comes after `last_place`. `updated` is the time of
-    the last event that touched it, `seen` the number of that event among the owner's.
+    Its face is folded on first use, and continued by later joins as long as it need not be folded
+    again. `texted`: a text was composed for one of its joins. `apart` is set while a request splits
+    the memory that this is a part of; `divided` are the members that a request has separated from
+    others, if any. No member or join comes after `last_place`. `updated` is the time of the last
+    event that touched it, `seen` the number of that event among the owner's.
     """
 
     __slots__ = (
@@ -406,17 +405,17 @@ class Memory:
     def face(self) -> Face:
         """The text that speaks for it."""
         if len(self.members) == 1:
-            return own_face(self.members[0])  # what is said by nobody else is not kept
+            return own_face(self.members[0])  # not kept, to save memory
         if self._face is None:
             self._face, self._again = fold_face(self.members, self.edges())
         return self._face
 
     def keep_face(self, face: Face) -> None:
-        """Use a face that was combined from those of its parts."""
+        """Keep a face that was combined from the faces of its parts."""
         self._face, self._again = face, False
 
     def refold(self) -> None:
-        """Have the face folded from the start when it is next asked for."""
+        """Mark the face to be folded from the start on its next use."""
         self._face = None
 
     @property
@@ -444,14 +443,14 @@ class Memory:
     @property
     def current(self) -> bool:
         """Whether any member is living, and has not expired by the ledger's moment."""
-        first = self.members[0]  # as most: without a generator
+        first = self.members[0]  # the usual case, without a generator
         return (first.living and not first.expired) or any(
             entry.living and not entry.expired for entry in self.members
         )
 
     @property
     def expires_at(self) -> datetime | None:
-        """From when on it is hidden: when its last living member expires; None: never."""
+        """When it becomes hidden: when its last living member expires; None means never."""
         last: datetime | None = None
         for entry in self.members:
             if entry.living:
@@ -467,12 +466,12 @@ class Memory:
 
     @property
     def forgotten(self) -> bool:
-        """Whether nobody in it is living, and somebody was forgotten."""
+        """Whether no member is living and at least one was forgotten."""
         return not self.living and any(entry.forgotten is not None for entry in self.members)
 
     @property
     def former(self) -> bool:
-        """Whether an update that is of another memory by now displaced what it says."""
+        """Whether its text was displaced by an update that now belongs to another memory."""
         return any(
             update.standing and update.winner.living and update.newer.memory is not self
             for entry in self.members
@@ -489,7 +488,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A candidate's question as it was, and the decision by which it is another, or is closed.
+    """A candidate's former question, and the decision that replaced or closed it.
 
     `order` counts the owner's events; `cause` is the request because of which it was closed.
     """
@@ -503,7 +502,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A text that must be recomposed: the sources that are left, and since which event."""
+    """A text that must be recomposed: the remaining sources, and the event that made it so."""
 
     sources: tuple[str, ...]
     event_id: str
@@ -513,9 +512,9 @@ class Lost:
 class Statement:
     """A statement about a pair; the latest of the highest rank holds (docs/design.md).
 
-    `order` counts the owner's events. `text` is the composed text that it was said of: it holds
-    while that one stands. `back` is the join that it brought back; it `only_takes_back` where the
-    same rank had taken that out, and so says nothing anew.
+    `order` counts the owner's events. `text` is the composed text that it is about: it holds while
+    that text stands. `back` is the join that it reinstated; it `only_takes_back` if a reversal of
+    the same rank or a higher one is taken back, so that nothing new is stated.
     """
 
     event_id: str
@@ -532,8 +531,8 @@ class Statement:
 class SplitMemory:
     """A memory that one request took apart: the ends of its reversals, with how many stand.
 
-    Recorded by the reversals alone, so it grows with the memory and not with its pairs. `order` is
-    that of the latest.
+    Only the reversals are recorded, so it grows with the memory and not with its pairs. `order` is
+    that of the latest one.
     """
 
     cause: str
@@ -556,10 +555,10 @@ class Scope:
     """A namespace of the owner: distinct texts in the order of arrival, and by hash.
 
     `by_search` has them by the hash of their search form. `changed` are the rows whose vector or
-    life changed, in order; `faces` the first members of memories that began, changed or ended, in
-    order: a search index reads on from where it stopped. `forgotten` are the texts whose rewordings
-    may have to wait for a person, again as they change, and `forgotten_words` the same by their
-    words alone.
+    life changed, in order; `faces` are the first members of memories that began, changed or ended,
+    in order: a search index reads on from where it stopped. `forgotten` are the texts whose
+    rewordings may have to wait for a person, appended again when they change; `forgotten_words` has
+    them by their words, without punctuation.
     """
 
     namespace: str
@@ -577,26 +576,27 @@ class Scope:
 class Ledger:
     """All that the log says of one owner.
 
-    `statements` are what was said of pairs, oldest first, and `separations` the pairs by the event
-    that separated them. `held` are candidates with an answer that something hinders or has just
-    freed; `watchers` are, for a candidate, those whose question depends on where it lives.
-    `composing` are the joins whose text must be recomposed, with what is left of it, and
-    `composed_by` the joins by the events that brought their texts; `recomposed` are events that
-    brought such a text again for its candidate, by those that had. `questions` are former
-    questions of candidates that were decided on again, by the request, and `closed` those that an
-    answer closed which had been held back. `compacted` is where a
-    session's conversation was last compacted, as places are counted. `made` are the standing joins
-    that a request made, and `freed` all that an answer made once nothing held it back;
-    `consequences` are the joins that a request took out because of another one. `texts` counts what
-    the owner said that was not said in its scope before. `runs` are the latest batch runs, by step.
-    `uses_recorded` is when gathered uses were last recorded.
+    `statements` are the statements about pairs, oldest first; `separations` are the pairs by the
+    event that separated them. `held` are candidates with an answer that something holds back or has
+    just released; `watchers` lists, for a candidate, the entries whose question depends on where it
+    lives.
+    `composing` are the joins whose text must be recomposed, with the remaining sources;
+    `composed_by` has joins by the events that brought their texts; `recomposed` maps the event of
+    such a text to the one that brought it again for its candidate. `questions` are the former
+    questions of candidates that were decided again, by request; `closed` are questions closed by an
+    answer that had been held back. `compacted` is the place at which a session's conversation was
+    last compacted.
+    `made` are the standing joins that a request made, and `freed` all joins made by an answer once
+    nothing held it back; `consequences` are the joins that a request reversed because of another
+    one. `texts` counts the owner's texts that were new in their scope. `runs` are the latest batch
+    runs, by step. `uses_recorded` is when gathered uses were last recorded.
     `turned_away` are candidates that were refused because their text was forgotten.
-    `retractions` are those that stand and are no forgetting, by candidate.
-    `names` are those by which texts may call the owner.
-    `unembedded` are the texts that have no vector, because the model was down, by the first
-    candidate of each. `expiring` is a heap of who will expire, by when and which event set it,
-    and `moment` the latest at which somebody was found to have (`streams.core.expiry`). `model` is
-    the embedding model in force, once that has changed (`streams.core.models`).
+    `retractions` are those in force, except forgettings, by candidate. `names` are the names that
+    texts may call the owner by. `unembedded` are the texts without a vector because the model was
+    down, by the first candidate of each.
+    `expiring` is a heap of the candidates that will expire, by time and the event that set it;
+    `moment` is the latest moment at which one was found to have expired (`streams.core.expiry`).
+    `model` is the embedding model in force, once that has changed (`streams.core.models`).
     """
 
     owner_id: str
@@ -633,19 +633,19 @@ class Ledger:
     names: tuple[str, ...] = ()
 
     def scope(self, namespace: str) -> Scope:
-        """The scope of a namespace, made when first asked for."""
+        """The scope of a namespace, created on first use."""
         found = self.scopes.get(namespace)
         if found is None:
             found = self.scopes[namespace] = Scope(namespace)
         return found
 
     def distinct(self, namespace: str, verbatim_hash: str) -> Distinct | None:
-        """The distinct candidate with this text, or the alias of a composed one."""
+        """The scope's distinct text with this hash, if any."""
         scope = self.scopes.get(namespace)
         return scope.by_hash.get(verbatim_hash) if scope else None
 
     def of_search_form(self, namespace: str, search_hash: str) -> Sequence[Distinct]:
-        """The distinct texts of one search form, in the order in which they came."""
+        """The distinct texts of one search form, by arrival."""
         scope = self.scopes.get(namespace)
         return scope.by_search.get(search_hash, ()) if scope else ()
 
@@ -654,18 +654,18 @@ class Ledger:
         return [entry.memory for entry in self.entries.values() if entry.memory.id == entry.id]
 
     def without_windows(self) -> list[Distinct]:
-        """The texts of which only the beginning is embedded: from before long ones had windows."""
+        """The texts embedded only at their beginning, stored before long texts had windows."""
         rows = (distinct for scope in self.scopes.values() for distinct in scope.rows)
         return [row for row in rows if row.vector is not None and not row.vector.covers_text]
 
     def at(self, now: datetime) -> datetime:
-        """`now`, or the last decision's time where the clock went back."""
+        """`now`, or the last decision's time if the clock went back."""
         return now if self.last_time is None or now > self.last_time else self.last_time
 
     def dissolve(self) -> None:
         """Break reference cycles, so that reference counting frees the ledger.
 
-        The ledger is of no use after it; entries keep what they say of themselves.
+        The ledger is unusable afterwards; entries keep their own fields.
         """
         self.watchers.clear()
         self.held.clear()

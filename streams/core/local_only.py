@@ -1,4 +1,4 @@
-"""Which texts a policy keeps from remote services (docs/judge.md)."""
+"""The texts that a policy keeps from remote services (docs/judge.md)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from palimpsest.streams.core.ledger import Entry, Ledger
 
 
 def is_local(ledger: Ledger, entry: Entry, policy: Policy) -> bool:
-    """Whether a candidate's text may not be sent: the policy names it, or another who said it.
+    """Whether a candidate's text may not be sent: the policy names it, or another one with it.
 
-    A text that was composed is as its sources are, also where a candidate repeats it.
+    A composed text is local if a source is, even if a candidate repeats it.
     """
     if not policy.local_only:
         return False
@@ -35,5 +35,5 @@ def is_local(ledger: Ledger, entry: Entry, policy: Policy) -> bool:
 
 
 def face_is_local(ledger: Ledger, face: Face, policy: Policy) -> bool:
-    """The same of the text that speaks for a memory: of any of its sources."""
+    """Whether a memory's face may not be sent, because of any of its sources."""
     return any(is_local(ledger, ledger.entries[source], policy) for source in face.sources)

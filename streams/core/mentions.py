@@ -1,16 +1,16 @@
-"""Whether a text mentions a name or an identifier: whole words in canonical form, nothing learned.
+"""Whether a text mentions a name or an identifier, by whole words in canonical form.
 
-Canonical: case, compatibility forms, separators inside identifiers and phone numbers, a leading @
-or #, the plus-tag of an address, the scheme of a link, a possessive, Arabic vowel signs and
-articles, and Hebrew prefixes in front of a hyphen (ב-Google) do not count. Digits always do: a
-number, a version or an identifier that goes on is another one.
+The canonical form ignores case, compatibility forms, separators inside identifiers and phone
+numbers, a leading @ or #, the plus-tag of an address, the scheme of a link, a possessive, Arabic
+vowel signs and articles, and Hebrew prefixes before a hyphen (ב-Google). Digits always count: a
+number, a version or an identifier with further digits is a different one.
 
-The first and the last word of a query are also found with what some languages attach: Korean
-particles (끝말잇기를), Arabic and elided ones (لأحمد, l'école), and endings behind an apostrophe.
-If a query has an elided word or a Turkish ending itself, it is asked for without it.
+The first and the last word of a query also match words with what some languages attach: Korean
+particles (끝말잇기를), Arabic particles and elided words (لأحمد, l'école), and endings after an
+apostrophe. An elided word or a Turkish ending in the query itself is ignored.
 
-A capital I is an i, and in Turkish an ı: ISPARTA is mentioned as Isparta and as ısparta. A small ı
-is no i.
+A capital I counts as an i, and in Turkish as an ı: ISPARTA matches Isparta and ısparta. A small ı
+does not count as an i.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-# An address begins where its characters do, a host with a label, and schemes, labels and groups of
-# digits have a bound: tried again at every character of 32 KiB of "x.y.", they took 20 s.
+# An address starts at its first character, a host at a label, and schemes, labels and groups of
+# digits are bounded: retried at every character, a text of 32 KiB of "x.y." took 20 s.
 _TOKEN = re.compile(
     r"""
       (?P<address>(?:mailto:|(?<![\w.%+-]))[\w.%+-]*\w@\w[\w-]*(?:\.\w[\w-]*)+)
@@ -42,8 +42,8 @@ _ARABIC_SIGNS = dict.fromkeys([*range(0x64B, 0x653), 0x670, 0x640])
 """Vowel signs, and the stroke that lengthens a word."""
 _ARABIC_ARTICLE = re.compile(r"[وفبك]?ال(?=\w{3})|[وف]?لل(?=\w{3})")
 _HEBREW_PREFIX = re.compile(r"(?<![\w־-])(?:[וש]?[הבכלמ]|[וש]|כש)[-־](?=[^\W\d_]{2})")
-"""What Hebrew writes with a hyphen in front of a foreign name. Without one it may be part of the
-word: ועדה is a committee, and *and Ada*."""
+"""Prefixes that Hebrew writes with a hyphen before a foreign name. Without a hyphen they may be
+part of the word: ועדה means a committee as well as *and Ada*."""
 ELIDED = r"(?:[ldjmtscn]|qu|jusqu|lorsqu|puisqu|dell|all|dall|nell|sull|quell|un|gl)'"
 """Elided words of French and Italian."""
 _ATTACHED_BEFORE = re.compile(rf"(?P<arabic>[وفبكل]{{1,2}})|{ELIDED}")
@@ -63,21 +63,21 @@ _ATTACHED_BEHIND = re.compile(
     rf"|(?P<ambiguous>(?:{_PARTICLES}|이|가|과|도|로|만|나|랑|뿐|대로){{1,4}})"
     r"|'[^\W\d_]{1,6}"
 )
-"""Particles of Korean, and what follows a name behind an apostrophe, as in Ankara'da.
+"""Particles of Korean, and endings after an apostrophe, as in Ankara'da.
 
-Too many words of two syllables end as the ambiguous ones do: 도로 is a road, and no 도.
+The ambiguous particles also end many words of two syllables: 도로 is a road, not 도 with 로.
 """
 _LINKS = frozenset("-_@&'")
-"""Signs that make one word of what stands on both sides of them."""
+"""Signs that join what stands on both sides into one word."""
 _SCHEME = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:www\.)?")
 _GROUPS = re.compile(r"\d+")
 _THOUSANDS = re.compile(r"-?\d{1,3}(?:,\d{3})+(?!\d)")
 FEWEST_DIGITS = 7
-"""Of a number in groups that is read as one, such as a phone's or a date."""
+"""The fewest digits of a number in groups that is read as one, such as a phone number or a date."""
 
 
 class Words(NamedTuple):
-    """A text as its words in canonical form: parts, and where a whole word begins and ends."""
+    """The words of a text in canonical form: parts, and whether each begins or ends a word."""
 
     parts: tuple[str, ...]
     begins: tuple[bool, ...]
@@ -85,10 +85,7 @@ class Words(NamedTuple):
 
 
 def canonical(text: str, *, turkish: bool = False) -> str:
-    """A text as `words_of` and `mentions` compare it, signs and spaces included.
-
-    `turkish`: a capital I is an ı.
-    """
+    """The canonical form of a text, including signs and spaces; `turkish`: a capital I is an ı."""
     plain = unicodedata.normalize("NFKC", text)
     if turkish:
         plain = plain.replace("I", "ı")
@@ -100,7 +97,7 @@ def canonical(text: str, *, turkish: bool = False) -> str:
 
 
 def asked_of(query: str, *, turkish: bool = False) -> Words:
-    """The words that a text has to have: those of a query, without what is attached to them."""
+    """The words of a query, without what is attached to the first and the last."""
     plain = canonical(query, turkish=turkish)
     return words_of(_ATTACHED_TO_QUERY.sub("", plain) if "'" in plain else plain)
 
@@ -136,7 +133,7 @@ def _is_particle(word: str) -> bool:
 
 
 def _read(found: re.Match[str], *, alone: bool) -> tuple[str, int]:
-    """A token in canonical form, and where the next may begin; `alone`: it begins a word."""
+    """A token in canonical form, and where the next one may begin; `alone`: it begins a word."""
     token, end = found[0], found.end()
     match found.lastgroup:
         case "address":
@@ -157,7 +154,7 @@ def _read(found: re.Match[str], *, alone: bool) -> tuple[str, int]:
 
 
 def _grouped(token: str, start: int, *, alone: bool) -> tuple[str, int]:
-    """Groups of digits as one number, if they are a phone's or a date; else the first of them."""
+    """Groups of digits as one number if they are a phone number or a date, else the first group."""
     groups = _GROUPS.findall(token)
     signs = set(re.sub(r"\d", "", token))
     if sum(map(len, groups)) >= FEWEST_DIGITS and (
@@ -183,7 +180,7 @@ def _belong_together(groups: list[str], signs: set[str]) -> bool:
 
 
 def _is_local(groups: list[str]) -> bool:
-    """Whether two groups are a local phone number, or one with its prefix; 2019-2020 is none."""
+    """Whether groups are a local phone number or one with its prefix; 2019-2020 is neither."""
     sizes = [len(group) for group in groups]
     if sizes == [4, 4]:
         return not all(group[:2] in ("19", "20") for group in groups)
@@ -191,7 +188,7 @@ def _is_local(groups: list[str]) -> bool:
 
 
 def mentions(query: str, text: str) -> bool:
-    """Whether the words of a query stand in a text, one after the other and as whole words."""
+    """Whether the words of a query occur in a text, consecutively and as whole words."""
     if _stand_in(asked_of(query).parts, words_of(text)):
         return True
     may_be_turkish = ("I" in query and "ı" in text) or ("ı" in query and "I" in text)
@@ -212,7 +209,7 @@ def _stand_in(needle: tuple[str, ...], there: Words) -> bool:
 
 
 def _is_asked(asked: str, word: str, *, before: bool, behind: bool) -> bool:
-    """Whether a word is the one that is asked for, perhaps with something attached."""
+    """Whether a word is the one asked for, possibly with something attached."""
     if word == asked:
         return True
     if not before or not word.endswith(asked):
@@ -228,7 +225,7 @@ def _is_asked(asked: str, word: str, *, before: bool, behind: bool) -> bool:
 
 
 def _starts(needle: tuple[str, ...], parts: tuple[str, ...]) -> Iterable[int]:
-    """Where a needle may begin: where all but its first and last parts stand."""
+    """The places where a needle may begin, given where all but its first and last parts occur."""
     inner = needle[1:-1]
     if not inner:
         return range(len(parts) - len(needle) + 1)
@@ -237,7 +234,7 @@ def _starts(needle: tuple[str, ...], parts: tuple[str, ...]) -> Iterable[int]:
 
 
 def _ends(needle: tuple[str, ...], parts: tuple[str, ...]) -> Iterator[int]:
-    """Behind each place where the parts of a needle stand: Knuth, Morris and Pratt's search."""
+    """The end of each occurrence of a needle, by the search of Knuth, Morris and Pratt."""
     borders = _borders(needle)
     matched = 0
     for at, part in enumerate(parts, 1):
@@ -250,7 +247,7 @@ def _ends(needle: tuple[str, ...], parts: tuple[str, ...]) -> Iterator[int]:
 
 @lru_cache(maxsize=256)
 def _borders(needle: tuple[str, ...]) -> list[int]:
-    """For each beginning of a needle, how long the longest is that it also ends with."""
+    """For each prefix of a needle, the length of its longest border (proper prefix and suffix)."""
     borders = [0]
     for part in needle[1:]:
         length = borders[-1]

@@ -1,7 +1,8 @@
 """The model whose vectors an owner's texts are compared by, and the vectors of other models.
 
-A text has one vector of each model at most. Those of a model that is not in force lie beside the
-one that is: nothing compares them until the model is, and nothing compares two of different models.
+A text has at most one vector of each model. Vectors of models that are not in force are kept beside
+the one that is, and compared only once their model is in force. Vectors of different models are
+never compared.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from palimpsest.streams.core.touched import Touched
 
 
 def take_vector(distinct: Distinct, vector: Vector, *, ahead: bool = False) -> None:
-    """Give a text a recorded vector: in force, or beside that if it is of another model.
+    """Give a text a recorded vector: in force, or kept beside if it is of another model.
 
-    Before the model of an owner ever changed, only what was recorded `ahead` lies beside.
+    Before the model of an owner has ever changed, only vectors recorded `ahead` are kept beside.
     """
     beside = ahead if distinct.model is None else vector.model != distinct.model
     if beside:
@@ -26,7 +27,7 @@ def take_vector(distinct: Distinct, vector: Vector, *, ahead: bool = False) -> N
 
 
 def fold_models(ledger: Ledger, event: PolicySet, touched: Touched) -> None:
-    """Compare by another model's vectors from here on, and let go of vectors that are dropped."""
+    """Compare by another model's vectors from here on, and remove vectors that are dropped."""
     model = event.data.policy["model"]
     if event.data.former is not None:
         ledger.model = model
@@ -43,22 +44,22 @@ def fold_models(ledger: Ledger, event: PolicySet, touched: Touched) -> None:
 
 
 def no_longer_unembedded(ledger: Ledger, model: str) -> dict[str, bool]:
-    """The texts that wait for a vector and have one of a model, as `Touched.unembedded`."""
+    """The texts that wait for a vector, but have one of this model, as in `Touched.unembedded`."""
     waiting = ledger.unembedded.items()
     return {first: False for first, text in waiting if text.vector_of(model) is not None}
 
 
 def texts_of(ledger: Ledger) -> Iterator[Distinct]:
-    """Every distinct text, composed ones and those that are over among them."""
+    """Every distinct text, including composed texts and those that are `over`."""
     for scope in ledger.scopes.values():
         for same in scope.by_search.values():
             yield from same
 
 
 def lacking(ledger: Ledger, model: str) -> Iterator[tuple[str, str | None, Distinct]]:
-    """The texts that have no vector of a model: a candidate, for a composed one its event, and it.
+    """The texts without a vector of a model: a candidate, a composed text's event, and the text.
 
-    Retracted and forgotten ones, too: they may return. Erased ones have no text.
+    Includes retracted and forgotten ones, which may return. Erased ones have no text.
     """
     for distinct in texts_of(ledger):
         if distinct.text and distinct.vector_of(model) is None:
@@ -70,13 +71,13 @@ def lacking(ledger: Ledger, model: str) -> Iterator[tuple[str, str | None, Disti
 
 
 def _composing(distinct: Distinct) -> tuple[Edge, str]:
-    """The first join for which a text was composed, and the event that brought it."""
+    """The first join that a text was composed for, and the event that brought it."""
     edge = distinct.composed_for[0]
     return edge, next(i for i, composed in (edge.composed or {}).items() if composed is distinct)
 
 
 def _use(distinct: Distinct, model: str) -> None:
-    """Put the vector of a model in force, and the former one beside."""
+    """Put the vector of a model in force, and keep the former one beside."""
     held = {**(distinct.beside or {})}
     if distinct.vector is not None:
         held[distinct.vector.model] = distinct.vector

@@ -1,4 +1,4 @@
-"""When a candidate happened, which is seldom when it was recorded (docs/design.md, Faces)."""
+"""When a candidate happened, which is rarely when it was recorded (docs/design.md, Faces)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ def moment(entry: Entry) -> datetime:
 
 
 def happened(occurred_at: datetime | None, recorded_at: datetime) -> datetime | None:
-    """When it happened, as its producer says; nothing happens after it was recorded."""
+    """When it happened, as stated by its producer, but no later than it was recorded."""
     return None if occurred_at is None else min(occurred_at, recorded_at)
 
 
 def by_moment(entry: Entry) -> tuple[datetime, int]:
-    """The key that sorts oldest to newest: by moment, ties by arrival."""
+    """A sort key, oldest first: by moment, ties by arrival."""
     return moment(entry), entry.place
 
 
 def face_moment(memory: Memory) -> datetime:
-    """When the text that speaks for a memory happened; a composed one with its latest source."""
+    """When the text that speaks for a memory happened; for a composed text, its latest source."""
     face = memory.face
     if face.composition is None:
         return moment(face.speaker)
@@ -36,7 +36,7 @@ def face_moment(memory: Memory) -> datetime:
 def expiry_of(
     candidate: Candidate | CandidateFields, policy: Policy, now: datetime
 ) -> datetime | None:
-    """When a newcomer expires: as it says, else as the policy says of its category; None: never.
+    """When a newcomer expires, by its own fields or the policy for its category; None means never.
 
     A duration is counted from `now`, the moment of its event.
     """

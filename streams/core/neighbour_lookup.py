@@ -1,4 +1,4 @@
-"""The neighbours of a newcomer, best first, and what the guard sees in each."""
+"""The neighbours of a newcomer, best first, and the guard's findings on each."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from palimpsest.streams.guard import (
 
 
 class NeighbourLookup:
-    """Looks up what is known of each neighbour while one candidate is decided on.
+    """Looks up what is known about each neighbour while one candidate is decided.
 
-    Neighbours that are not current, or that only a person may join, are left out of the choice but
-    stay in the evidence. Ties go to the earlier candidate, whatever order a search returned.
+    Neighbours that are not current, or that only a person may join, cannot be chosen but stay in
+    the evidence. Ties go to the earlier candidate, whatever order a search returned.
     """
 
     def __init__(self, ledger: Ledger, admit: Admit, policy: Policy) -> None:
@@ -58,7 +58,7 @@ class NeighbourLookup:
         self._nearest = self._ranked(cosines)
 
     def _is_current(self, entry: Entry) -> bool:
-        """Whether a newcomer may join it: under `search: memories`, whether its memory is."""
+        """Whether a candidate is current; under `search: memories`, its memory may be instead."""
         expired = entry.expired and not (self._faces and entry.memory.current)
         return entry.living and not expired
 
@@ -76,7 +76,7 @@ class NeighbourLookup:
         return self._nearest[:top]
 
     def beyond(self, top: int) -> list[Neighbour]:
-        """Of an owner who has names, those behind the `top` nearest: their wording is another."""
+        """The neighbours after the `top` nearest, if the owner has names: wordings may differ."""
         return self._nearest[top:] if self._ledger.names else []
 
     def by_jaccard(self, top: int) -> list[Neighbour]:
@@ -85,7 +85,7 @@ class NeighbourLookup:
         return self._ranked(found)[:top]
 
     def _ranked(self, scored: Iterable[tuple[Neighbour, float]]) -> list[Neighbour]:
-        """The highest score first; who was found by the frame alone is left out."""
+        """The highest score first; neighbours found only by their frame are left out."""
         keyed = [
             (-score, self._entries[n.candidate_id].place, n)
             for n, score in scored
@@ -95,19 +95,19 @@ class NeighbourLookup:
         return [n for *_, n in keyed]
 
     def passes(self, neighbour: Neighbour, at_least: float | None = None) -> bool:
-        """Whether the guard lets the pair be joined without a judge.
+        """Whether the guard accepts joining the pair without a judge.
 
-        By their cosine, where it says `at_least` what each window of theirs has to reach.
+        For a join by cosine, `at_least` is the score that each window of the two has to reach.
         """
         seen = self._compare(neighbour)
         covers = at_least is None or self._covers(neighbour, at_least)
         return seen.near_identical and not seen.cues and covers
 
     def says_the_same(self, neighbour: Neighbour) -> bool:
-        """Whether the guard finds the two near-identical and without a cue, which is told quickly.
+        """Whether the guard finds the two near-identical and without a cue; a quick check.
 
-        Of those that it does not, the evidence says so, without their cues: another guard may see
-        more, and what was decided has to come out again.
+        If not, the evidence records that, but no cues: another guard may find more, and a replay
+        must reach the same decision.
         """
         if neighbour.near_identical is not None:
             return neighbour.near_identical and not neighbour.cues
@@ -121,13 +121,13 @@ class NeighbourLookup:
     def blind(self, neighbour: Neighbour, at_least: float) -> bool:
         """Whether the model cannot tell the two apart, so that their cosine says nothing.
 
-        Nor does it where a window of either has no counterpart that is `at_least` so near.
+        It also says nothing if a window of either has no counterpart at a cosine of `at_least`.
         """
         seen = self._compare(neighbour)
         return not (self._covers(neighbour, at_least) and BLIND.isdisjoint(seen.cues))
 
     def _covers(self, neighbour: Neighbour, at_least: float) -> bool:
-        """Whether each window of the two texts has its counterpart in the other."""
+        """Whether each window of the two texts has a counterpart in the other."""
         vectors = (self._content.vector, self._text_of(neighbour)[1])
         if not any(vector is not None and vector.truncated for vector in vectors):
             return True
@@ -163,7 +163,7 @@ class NeighbourLookup:
         return tuple(n.candidate_id for n in best[:most])
 
     def of_owner(self, nearest: list[Neighbour], at_least: float) -> tuple[str, ...]:
-        """The id of the nearest where the newcomer or it speaks of the owner, from a cosine on."""
+        """The id of the nearest neighbour, from a cosine on, if either text speaks of the owner."""
         names = self._ledger.names
         own = bool(names) and speaks_of(self._content.text, names)
         for neighbour in nearest if names else ():
@@ -174,7 +174,7 @@ class NeighbourLookup:
         return ()
 
     def framed(self) -> tuple[str, ...]:
-        """The ids of those of the newcomer's frame, the one said last first."""
+        """The ids of the neighbours that share the newcomer's frame, latest said first."""
         mates = [n for n in self._eligible if n.frame is not None]
         mates.sort(key=lambda n: self.entry(n).distinct.members[-1].place, reverse=True)
         return tuple(n.candidate_id for n in mates)
@@ -189,7 +189,7 @@ class NeighbourLookup:
         return tuple(n.candidate_id for n in self._ranked(near)[: rule.most]) or None
 
     def evidence(self) -> tuple[Neighbour, ...]:
-        """Every neighbour that was looked at, nearest first, with what the guard saw."""
+        """Every neighbour that was compared, nearest first, with the guard's findings."""
         seen = sorted(
             self._known.values(),
             key=lambda n: (-(n.cosine or 0.0), -(n.jaccard or 0.0), self.entry(n).place),
@@ -198,7 +198,7 @@ class NeighbourLookup:
 
     @property
     def guard(self) -> str | None:
-        """The guard that was asked about a neighbour, if one was."""
+        """The hash of the guard, if it was asked about any neighbour."""
         asked = self._compared or self._unlike
         return guard_hash(self._tables, named=bool(self._ledger.names)) if asked else None
 
@@ -215,19 +215,19 @@ _before = itemgetter(0, 1)
 
 
 def similarity(neighbour: Neighbour) -> float:
-    """The higher one of its scores."""
+    """The higher of its two scores."""
     return max(neighbour.cosine or 0.0, neighbour.jaccard or 0.0)
 
 
 def with_truncated(cues: tuple[Cue, ...], uncovered: bool) -> tuple[Cue, ...]:
-    """The cues of a pair; `truncated` is one where a window of either has no counterpart."""
+    """The cues of a pair, plus `truncated` if a window of either text has no counterpart."""
     return tuple(sorted({*cues, Cue.TRUNCATED})) if uncovered else cues
 
 
 def reading_of(text: str, vector: Vector | None, names: tuple[str, ...], tables: Tables) -> Reading:
-    """A text as the guard compares it, with what its model could not read; read once, then kept.
+    """A text as the guard compares it, with what its model could not read; cached.
 
-    `names` are its owner's, `tables` the policy's. Whether windows have their counterparts is said
+    `names` are its owner's, `tables` the policy's. Whether windows have counterparts is a property
     of a pair, not of a text.
     """
     if vector is None:

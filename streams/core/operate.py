@@ -59,7 +59,7 @@ Pair = tuple[Entry, Entry]
 
 
 def merge(command: Merge, ledger: Ledger, now: datetime) -> Result:
-    """`manual_join`: a person says that two candidates are the same."""
+    """`manual_join`: a person states that two candidates are the same."""
     pair = pair_of(ledger, command.a, command.b)
     if isinstance(pair, Refusal):
         return pair
@@ -91,7 +91,7 @@ def merge(command: Merge, ledger: Ledger, now: datetime) -> Result:
 
 
 def pair_of(ledger: Ledger, a: str, b: str) -> Pair | Refusal:
-    """Two known candidates of one scope, the older first."""
+    """Two known candidates of one scope, the older first; else a refusal."""
     for candidate_id in (a, b):
         if candidate_id not in ledger.entries:
             return unknown_candidate(candidate_id)
@@ -106,16 +106,17 @@ def pair_of(ledger: Ledger, a: str, b: str) -> Pair | Refusal:
 def conflict(
     ledger: Ledger, older: Entry, newer: Entry, *, rank: Rank, beside: Sequence[Pair] = ()
 ) -> Refusal | None:
-    """All words of this rank or a higher one that the union would contradict, with their paths.
+    """A refusal that lists all statements of this rank or higher that the union would contradict.
 
-    What was said of the pairs of `beside` is left aside.
+    It gives the joins that would connect each pair. Statements about the pairs of `beside` are
+    ignored.
     """
     if older.memory is newer.memory:
         return None
     aside = [set(pair) for pair in beside]
     found: list[str] = []
     highest: Rank = rank
-    # What was taken apart whole, a person may unite pair by pair.
+    # A person may unite pairs of a memory that was split as a whole.
     pairs = separated_pairs if rank == "rule" else stated_pairs
     for x, y in pairs(ledger, older.memory, newer.memory):
         statement = separation(ledger, x, y) if rank == "rule" else statement_on(ledger, x.id, y.id)
@@ -136,7 +137,7 @@ def conflict(
 
 
 def separate(command: Separate, ledger: Ledger, policy: Policy, now: datetime) -> Result:
-    """`separated`; a pending candidate apart from all that it was compared with is settled too."""
+    """`separated`; also settles a pending candidate if no open question about it remains."""
     pair = pair_of(ledger, command.a, command.b)
     if isinstance(pair, Refusal):
         return pair
@@ -174,7 +175,7 @@ def _settled_by(
 
 
 def _nothing_left_to_ask(ledger: Ledger, entry: Entry, other: Entry) -> bool:
-    """Whether all that a candidate still waits for is an answer about the other."""
+    """Whether a candidate waits for nothing but an answer about the other."""
     return entry.pending and entry.id not in ledger.held and set(entry.open) <= {other.id}
 
 
@@ -191,7 +192,7 @@ def _kept(command: Separate, policy: Policy, entry: Entry, step: int, now: datet
 
 
 def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
-    """`reversed`: one join out and its pair separated (docs/design.md, Un-merge)."""
+    """`reversed`: one join is reversed and its pair separated (docs/design.md, Un-merge)."""
     edge = _edge(ledger, command.decision_id)
     if isinstance(edge, Refusal):
         return edge
@@ -228,16 +229,16 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
 
 
 def _only_withdraws(command: Unmerge, ledger: Ledger, edge: Edge, side: set[Entry] | None) -> bool:
-    """Whether an un-merge separates nobody, so that all it does is to take a merge's word back."""
+    """Whether an un-merge separates nothing, so that it only withdraws a person's merge."""
     if side is not None or command.consequence_of is not None:
         return False
     return edge.decision == "manual_join" and _apart_before(ledger, edge) is None
 
 
 def _apart_before(ledger: Ledger, edge: Edge) -> Statement | None:
-    """A person's word that the two of a merge differ, which would hold if the merge had not been.
+    """A person's separation of a merged pair that would hold again without the merge.
 
-    Words of a lower rank, and a memory taken apart whole, a person may overrule by other pairs.
+    Separations of a lower rank or by a split memory do not count: other pairs may overrule them.
     """
     before = statement_on(ledger, edge.older.id, edge.newer.id, without=edge.id)
     if before is None or not before.separated or before.rank != "person":
@@ -246,9 +247,9 @@ def _apart_before(ledger: Ledger, edge: Edge) -> Statement | None:
 
 
 def _agreed(command: Unmerge, ledger: Ledger, edge: Edge) -> Statement | None:
-    """Who said that the two are the same; for a consequence, since their join was made.
+    """The statement that the two are the same; for a consequence, only one since the join was made.
 
-    A consequence that was taken out by mistake, and brought back, is one as before.
+    A consequence that was reversed by mistake and reinstated counts as before.
     """
     if command.consequence_of is not None:
         since = agreed(ledger, edge)
@@ -267,9 +268,9 @@ def _edge(ledger: Ledger, decision_id: str) -> Edge | Refusal:
 
 
 def text_lives_twice(ledger: Ledger, edge: Edge, side: set[Entry] | None) -> bool:
-    """Whether a text would live in two memories without a join, which leaves this `side` if any.
+    """Whether a text would live in two memories without a join, which splits off `side`, if any.
 
-    On both sides, or a composed text that speaks then, and which somebody else says by now.
+    Either on both sides, or as a composed face that another candidate has by now.
     """
     memory = edge.newer.memory
     if side is not None and _same_text_on_both_sides(edge, side):
@@ -282,10 +283,10 @@ def text_lives_twice(ledger: Ledger, edge: Edge, side: set[Entry] | None) -> boo
 def face_elsewhere(
     ledger: Ledger, members: Collection[Entry], joins: Iterable[Edge]
 ) -> Entry | None:
-    """Who else, outside of the members, has the text live that would speak for them.
+    """A candidate outside of these members that holds, or speaks for, the text of their face.
 
-    `joins` may be more than those of the members. A text that speaks may be a composed one, which
-    none of them says.
+    `joins` may include more than the members' joins. The face may be a composed text, which no
+    member has as its own.
     """
     ordered, inside = sorted(members, key=lambda entry: entry.place), set(members)
     face, _ = fold_face(ordered, [join for join in joins if join.newer in inside])
@@ -298,7 +299,7 @@ def face_elsewhere(
 
 
 def _same_text_on_both_sides(edge: Edge, side: set[Entry]) -> bool:
-    """Whether a text would live on both sides: a candidate's, or a composed one that speaks."""
+    """Whether a text would live on both sides, as a candidate's own or as a composed face."""
     memory = edge.newer.memory
     texts = {entry.distinct for entry in side if entry.living}
     if any(
@@ -316,7 +317,7 @@ def _same_text_on_both_sides(edge: Edge, side: set[Entry]) -> bool:
 
 
 def _texts(members: list[Entry], joins: list[Edge]) -> set[str]:
-    """The hashes of the texts that would live in a part, a composed one that speaks included."""
+    """The hashes of the texts that would live in a part, including a composed face."""
     everyone = set(members)
     face, _ = fold_face(members, [join for join in joins if join.newer in everyone])
     texts = {entry.distinct.hash for entry in members if entry.living}
@@ -324,7 +325,7 @@ def _texts(members: list[Entry], joins: list[Edge]) -> set[str]:
 
 
 def withdraw(command: Withdraw, ledger: Ledger, now: datetime) -> Result:
-    """`reversed`: what people said of a pair is taken back, the latest that holds."""
+    """`reversed`: withdraws people's latest statement about a pair that is in force."""
     pair = pair_of(ledger, command.a, command.b)
     if isinstance(pair, Refusal):
         return pair
@@ -368,7 +369,7 @@ def _merged_by_person(edge: Edge, older: Entry) -> bool:
 
 
 def _apart_by(event_id: str, entry: Entry) -> str:
-    """Which event keeps a candidate apart from another, and what takes that back."""
+    """A sentence on the event that keeps a candidate apart, and on how to take that back."""
     cuts = (
         edge for edge in entry.edges if edge.reversed_by and edge.reversed_by.event_id == event_id
     )
@@ -382,7 +383,7 @@ def _apart_by(event_id: str, entry: Entry) -> str:
 
 
 def _withdraw_merge(command: Withdraw, ledger: Ledger, edge: Edge, now: datetime) -> Result:
-    """A merge is taken back as if nobody had said it: its pair is not separated."""
+    """Withdraw a merge as if it had never been stated: its pair is not separated."""
     stated = statement_on(ledger, edge.newer.id, edge.older.id)
     if stated is None or stated.event_id != edge.id:
         return Refusal(
@@ -414,7 +415,7 @@ def _withdraw_merge(command: Withdraw, ledger: Ledger, edge: Edge, now: datetime
 
 
 def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
-    """`reinstated`: a reversal taken back; of an update that was undone, its text is back, too."""
+    """`reinstated`: takes a reversal back; if it undid an update, its text is restored, too."""
     edge = _edge(ledger, command.decision_id)
     if isinstance(edge, Refusal):
         return edge
@@ -425,7 +426,7 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
     refusal = next((hindrance for hindrance in hindrances if hindrance is not None), None)
     if refusal is not None:
         return refusal
-    if edge.over is not None and len(joins) > 1:  # what counts is whom the newcomer brings together
+    if edge.over is not None and len(joins) > 1:  # the newcomer connects the other two ends
         ends = (join.other(edge.winner) for join in joins)
         refusal = conflict(ledger, *sorted(ends, key=lambda edge: edge.place), rank=command.rank)
         if refusal is not None:
@@ -446,13 +447,13 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
 
 
 def twin_of(entry: Entry, ledger: Ledger, joins: Sequence[Edge] = ()) -> Entry | None:
-    """Who else has the text live of a candidate that came back, with joins, or of its memory."""
+    """Another candidate with the text of one that comes back with joins, or with its new face."""
     homes = {entry.memory, *(end.memory for join in joins for end in (join.newer, join.older))}
     return entry.distinct.lives_outside(homes) or _face_beside(ledger, joins, entry)
 
 
 def _face_beside(ledger: Ledger, joins: Sequence[Edge], back: Entry | None = None) -> Entry | None:
-    """Who else has the composed text live that would speak if joins, or a candidate, came back."""
+    """Another candidate with the composed face that would result if joins or `back` came back."""
     homes = {end.memory.id: end.memory for join in joins for end in (join.newer, join.older)}
     if back is not None:
         homes[back.memory.id] = back.memory
@@ -464,7 +465,7 @@ def _face_beside(ledger: Ledger, joins: Sequence[Edge], back: Entry | None = Non
 
 
 def spoken_twice(ledger: Ledger, event: Joined | Settled | Redecided) -> Refusal | None:
-    """Why a join may not be recorded: a composed text would speak then that lives elsewhere."""
+    """A refusal if a join would make a composed text speak that lives elsewhere."""
     data = event.data
     if data.join is None:
         return None
@@ -489,7 +490,7 @@ def spoken_twice(ledger: Ledger, event: Joined | Settled | Redecided) -> Refusal
 
 
 def seen_as(entry: Entry | None, look: Callable[[], Seen], *, living: bool) -> Seen:
-    """What is seen as if a candidate were living, or not."""
+    """The result of `look` as if a candidate were living, or not."""
     if entry is None:
         return look()
     was = entry.living
@@ -501,7 +502,7 @@ def seen_as(entry: Entry | None, look: Callable[[], Seen], *, living: bool) -> S
 
 
 def _undone_at_once(edge: Edge) -> tuple[Edge, ...]:
-    """A join that was taken out, with the other one of an update, if one undoing took both out."""
+    """A reversed join, with the update's other join if one undo reversed both."""
     joins = joins_of_update(edge)
     orders = [join.reversed_by.order for join in joins if join.reversed_by is not None]
     together = len(orders) == len(joins) and orders[-1] - orders[0] == len(joins) - 1
@@ -509,10 +510,10 @@ def _undone_at_once(edge: Edge) -> tuple[Edge, ...]:
 
 
 def _barred_with(command: Reinstate, edge: Edge, ledger: Ledger) -> tuple[Edge, ...]:
-    """A join that was taken out, with others whose reversals alone keep the same two apart.
+    """A reversed join, with the others whose reversals keep the same two memories apart.
 
-    None of them could come back without the rest. They are those that the same request took out,
-    and those that the command means, too.
+    None of them could come back without the rest. They are joins that the same request reversed, or
+    that the command also names.
     """
     if edge.reversed_by is None:
         return (edge,)
@@ -526,7 +527,7 @@ def _barred_with(command: Reinstate, edge: Edge, ledger: Ledger) -> tuple[Edge, 
 
 
 def _reversed_between(ledger: Ledger, edge: Edge) -> Iterator[tuple[Edge, Reversal]]:
-    """Other joins that were taken out, of pairs that are apart, between the two memories of one."""
+    """Other reversed joins between the two memories of a join, of pairs that are separated."""
     if edge.older.memory is edge.newer.memory:
         return
     small, big = by_size(edge.older.memory, edge.newer.memory)
@@ -544,7 +545,7 @@ def _reversed_between(ledger: Ledger, edge: Edge) -> Iterator[tuple[Edge, Revers
 def _bars_reinstating(
     command: Reinstate, ledger: Ledger, edge: Edge, joins: Sequence[Edge]
 ) -> Refusal | None:
-    """Why a join cannot be put back, with all of `joins`."""
+    """Why a join cannot be reinstated together with all of `joins`; None if it can."""
     held = statement_on(ledger, edge.older.id, edge.newer.id)
     if held is not None and held.separated and RANKS[held.rank] > RANKS[command.rank]:
         return Refusal("separated", f"a {held.rank} has separated the pair")
@@ -563,9 +564,9 @@ def _bars_reinstating(
 
 
 def withdrawn_by(edge: Edge) -> Entry | None:
-    """Whose text left when an update was undone: the candidate that had brought it.
+    """The candidate that an undone update had added, and that the undo retracted.
 
-    None where it had left before, or is living again.
+    None if it had been retracted before, or is living again.
     """
     withdrew = edge.reversed_by is not None and edge.reversed_by.withdrew
     return edge.newer if withdrew and not edge.newer.living else None

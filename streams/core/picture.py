@@ -10,7 +10,7 @@ from palimpsest.streams.core.version import version_of
 
 
 def picture(memory: Memory) -> MemoryPicture:
-    """What a person sees of a memory."""
+    """A memory as a person sees it."""
     return {
         "memory_id": memory.id,
         "owner_id": memory.members[0].fields.owner_id,

@@ -1,4 +1,4 @@
-"""What the judge is asked of a ledger: texts as they are compared, and who they stand for."""
+"""Questions to the judge from a ledger: texts as compared, and the candidates they stand for."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from palimpsest.streams.core.moment import by_moment, face_moment, moment
 
 
 def settle_question(ledger: Ledger, candidate_id: str, policy: Policy) -> SettleQuestion | None:
-    """The question about a pending candidate; None where there is nothing to ask now.
+    """The question about a pending candidate; None if there is nothing to ask now.
 
-    It is about the neighbours that are unanswered: of the others the judge has spoken, or no
-    answer could join them.
+    It is about the unanswered neighbours: the judge has answered on the others, or no answer could
+    join them.
     """
     entry = ledger.entries.get(candidate_id)
     if entry is None or not entry.open:
@@ -41,7 +41,7 @@ def settle_question(ledger: Ledger, candidate_id: str, policy: Policy) -> Settle
 
 
 def compose_question(ledger: Ledger, decision_id: str, policy: Policy) -> ComposeQuestion | None:
-    """The question for a join whose text lost a source; None where its memory needs none now."""
+    """The question for a join whose text lost a source; None if its memory needs no text now."""
     lost = ledger.composing.get(decision_id)
     if lost is None:
         return None
@@ -74,7 +74,7 @@ def _oldest_first(
 def _neighbour(ledger: Ledger, entry: Entry, policy: Policy) -> AskedNeighbour:
     """The neighbour as the policy compares it: its own text, or its memory's face.
 
-    Of a text that an update displaced, the one that it says now is asked about.
+    If an update displaced that text, the judge is asked about the current one.
     """
     face = entry.memory.face
     now = current(entry)

@@ -59,7 +59,7 @@ from palimpsest.streams.core.settle import usable
 
 
 def restore(command: Restore, ledger: Ledger, now: datetime) -> Result:
-    """`restored`: a retraction taken back, unless its text lives in another memory by now.
+    """`restored`: takes a retraction back, unless another memory has the text by now.
 
     An update that was undone with it stands again, unless later statements prevent that.
     """
@@ -83,9 +83,10 @@ def restore(command: Restore, ledger: Ledger, now: datetime) -> Result:
 
 
 def _remembered(command: Restore, entry: Entry, ledger: Ledger, now: datetime) -> Result:
-    """`restored`, after `joined` with whoever has its text, or its memory's; no other join returns.
+    """`restored`, after being `joined` with any candidate that has its text or its memory's face.
 
-    Two may have them: the one its own text, the other the composed one that speaks again.
+    There may be two such candidates: one has its own text, the other the composed face. No other
+    joins are made.
     """
     events: list[AnyEvent] = []
     joins: list[Edge] = []
@@ -159,10 +160,10 @@ def compose(command: Compose, ledger: Ledger, policy: Policy, now: datetime) -> 
 
 
 def embed(command: Embed, ledger: Ledger, policy: Policy, now: datetime) -> Result:
-    """`embedded`: a text has its vector now, or its windows; nothing if it has them or is empty.
+    """`embedded`: adds a text's vector or its windows; no event if it has them or is empty.
 
-    A vector that gets windows stays as it was recorded: decisions rest on it. One of a model that
-    is not in force lies beside it.
+    A vector that gets windows stays as recorded, because decisions rest on it. A vector of a model
+    that is not in force is kept beside it.
     """
     entry = ledger.entries.get(command.candidate_id)
     if entry is None or command.text_id not in {None, *ledger.composed_by}:
@@ -183,9 +184,9 @@ def embed(command: Embed, ledger: Ledger, policy: Policy, now: datetime) -> Resu
 
 
 def access(command: Access, ledger: Ledger, now: datetime) -> Result:
-    """`accessed`: the memories of some candidates were used, never later than now.
+    """`accessed`: the memories of some candidates were used; times are capped at `now`.
 
-    Unknown candidates are left out; it is refused if none is known.
+    Unknown candidates are left out; refused if none is known.
     """
     uses = command.uses
     if uses is not None:
@@ -226,7 +227,7 @@ def record_run(command: RecordRun, policy: Policy, now: datetime) -> Result:
 
 
 def set_names(command: SetNames, ledger: Ledger, now: datetime) -> Result:
-    """`names_set`: what was decided until then stays as it is."""
+    """`names_set`: replaces the owner's names; earlier decisions do not change."""
     if command.names == ledger.names:
         called = ", ".join(command.names) or "nothing"
         return Refusal("unchanged", f"the names are {called} already")
@@ -245,7 +246,7 @@ def policy_event(
     former: str | None = None,
     drops: tuple[str, ...] | None = None,
 ) -> PolicySet:
-    """`policy_set`: in force from here on. It belongs to the store, not to an owner."""
+    """`policy_set`: puts a policy in force. It belongs to the store, not to an owner."""
     data = PolicySetData(
         hash=policy.hash,
         policy=policy.model_dump(mode="json"),
@@ -264,6 +265,6 @@ def policy_event(
 
 
 def judge_event(judge: RecordedJudge, event_id: str, now: datetime, former: str | None) -> JudgeSet:
-    """`judge_set`: whose answers are recorded from here on. It belongs to the store."""
+    """`judge_set`: the judge whose answers are recorded from here on. It belongs to the store."""
     data = JudgeSetData(hash=judge.hash, judge=judge, former=former)
     return JudgeSet(id=event_id, subject=judge.hash, time=now, partitionkey="", data=data)

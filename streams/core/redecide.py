@@ -1,4 +1,4 @@
-"""A decision as it would have been, without joins that were taken out (docs/design.md)."""
+"""A decision as it would have been without joins that were reversed (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from palimpsest.streams.core.walk import bridges
 
 
 def arrival_join(entry: Entry) -> Edge | None:
-    """The standing join of a candidate's own decision: it has the place of its arrival."""
+    """The standing join of a candidate's own decision, whose place is the candidate's arrival."""
     own = (edge for edge in entry.edges if edge.newer is entry and edge.place == entry.place)
     return next((edge for edge in own if edge.standing), None)
 
 
 def redecide(command: Redecide, ledger: Ledger, now: datetime) -> Result:
-    """One `redecided` event; refused where separations or other joins stand against it (law L9)."""
+    """One `redecided` event; refused if separations or other joins prevent it (law L9)."""
     entry = ledger.entries.get(command.candidate_id)
     if entry is None:
         return unknown_candidate(command.candidate_id)

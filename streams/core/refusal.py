@@ -43,7 +43,7 @@ Reason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a command could not be."""
+    """Why a command was refused: a stable `reason`, and a sentence."""
 
     reason: Reason
     detail: str
@@ -60,6 +60,6 @@ def unknown_decision(decision_id: str) -> Refusal:
 
 
 def chain(start: Entry, end: Entry) -> str:
-    """The joins that connect two candidates, as a person follows them."""
+    """The joins that connect two candidates, in order, for a message."""
     edges = path(start, end) or []
     return " → ".join(f"{edge.decision} {edge.id}" for edge in edges) or "themselves"

@@ -1,6 +1,6 @@
-"""Separations: statements about pairs, and memories that were taken apart (docs/design.md).
+"""Separations: statements about pairs, and memories that were split (docs/design.md).
 
-The latest word of the highest rank holds. Nothing automatic unites two that are separated.
+The latest statement of the highest rank holds. Nothing automatic unites a separated pair.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory, SplitMem
 
 
 def state(ledger: Ledger, a: str, b: str, statement: Statement) -> None:
-    """Keep what was said of a pair, beside what was said of it before."""
+    """Add a statement about a pair to the earlier ones."""
     stated = ledger.statements.setdefault(a, {}).setdefault(b, [])
     ledger.statements.setdefault(b, {})[a] = stated
     stated.append(statement)
 
 
 def withdraw(ledger: Ledger, a: str, b: str, event_id: str) -> None:
-    """Take back what an event said of a pair: what was said of it before holds again.
+    """Withdraw an event's statement about a pair, so that earlier statements hold again.
 
-    Of a join that was out meanwhile, who brought it back said the same.
+    If the event is a join, this includes the statement made by reinstating it.
     """
     for statement in ledger.statements.get(a, {}).get(b, ()):
         if event_id in (statement.event_id, statement.back):
@@ -31,9 +31,9 @@ def withdraw(ledger: Ledger, a: str, b: str, event_id: str) -> None:
 
 
 def statement_on(ledger: Ledger, a: str, b: str, *, without: str | None = None) -> Statement | None:
-    """The statement about a pair that holds, explicit ones only; None if there is none.
+    """The explicit statement about a pair that holds; None if there is none.
 
-    `without` what one event said, and who brought back its join said again.
+    `without` ignores an event's statement, and the statement made by reinstating its join.
     """
     holds: Statement | None = None
     for statement in ledger.statements.get(a, {}).get(b, ()):
@@ -49,7 +49,7 @@ def statement_on(ledger: Ledger, a: str, b: str, *, without: str | None = None) 
 
 
 def agreed(ledger: Ledger, edge: Edge) -> Statement | None:
-    """Who said that the two of a join are the same: not who only took a reversal back."""
+    """The statement that a join's pair is the same, unless it only takes a reversal back."""
     stated = statement_on(ledger, edge.newer.id, edge.older.id)
     if stated is None or stated.separated or stated.only_takes_back:
         return None
@@ -59,7 +59,7 @@ def agreed(ledger: Ledger, edge: Edge) -> Statement | None:
 def separation(
     ledger: Ledger, a: Entry, b: Entry, *, without: str | None = None
 ) -> Statement | None:
-    """The standing separation of two candidates, by a statement or by a memory taken apart."""
+    """The standing separation of two candidates, by a statement or by a split memory."""
     stated = statement_on(ledger, a.id, b.id, without=without)
     if stated is not None and stated.separated:
         return stated
@@ -96,7 +96,7 @@ def stated_pairs(ledger: Ledger, a: Memory, b: Memory) -> Iterator[tuple[Entry, 
 
 
 def is_separated_beside(ledger: Ledger, edge: Edge) -> bool:
-    """Whether other candidates than its ends are separated, one in each of its two memories."""
+    """Whether candidates other than its ends, one in each of its memories, are separated."""
     a, b = edge.older.memory, edge.newer.memory
     if a is b:
         return False
@@ -107,14 +107,14 @@ def is_separated_beside(ledger: Ledger, edge: Edge) -> bool:
 
 
 def by_size(a: Memory, b: Memory) -> tuple[Memory, Memory]:
-    """The smaller memory first: pairs are looked for from there."""
+    """The smaller memory first; pairs are searched from there."""
     return (a, b) if len(a.members) <= len(b.members) else (b, a)
 
 
 def _apart(
     ledger: Ledger, ones: Collection[Entry], others: Collection[Entry]
 ) -> Iterator[tuple[Entry, Entry]]:
-    """The pairs that no statement separates, but a request that took a memory apart."""
+    """The pairs separated not by a statement, but by a request that split a memory."""
     for entry in ones:
         for other in others:
             stated = statement_on(ledger, entry.id, other.id)
@@ -123,7 +123,7 @@ def _apart(
 
 
 def text_stands(ledger: Ledger, text_id: str) -> bool:
-    """Whether a composed text could still speak: its join stands and its sources are together."""
+    """Whether a composed text may still speak: its join stands and its sources share a memory."""
     found = composed(ledger, text_id)
     if found is None or not found[0].standing:
         return False
@@ -132,7 +132,7 @@ def text_stands(ledger: Ledger, text_id: str) -> bool:
 
 
 def composed(ledger: Ledger, text_id: str) -> tuple[Edge, Composition] | None:
-    """A composed text and its join: where that was taken out, the one that has the text since."""
+    """A composed text and its join; if that was reversed, the join that has the text since."""
     edge = ledger.composed_by.get(text_id)
     while edge is not None and not edge.standing and text_id in ledger.recomposed:
         text_id = ledger.recomposed[text_id]
@@ -141,7 +141,7 @@ def composed(ledger: Ledger, text_id: str) -> tuple[Edge, Composition] | None:
 
 
 def same_text(ledger: Ledger, text: Composition) -> str | None:
-    """The event by which a ledger has a text of the same sources: one that stands, if any does."""
+    """The event that brought the same text of the same sources; one that stands, if any does."""
     of_it = (text.content.hash, text.sources)
     found: str | None = None
     for text_id, edge in ledger.composed_by.items():
@@ -154,9 +154,9 @@ def same_text(ledger: Ledger, text: Composition) -> str | None:
 
 
 def take_apart(ledger: Ledger, edge: Edge, cause: str, rank: Rank) -> SplitMemory:
-    """Note that a request is about to take this join out of its memory.
+    """Record that a request is about to take this join out of its memory.
 
-    All candidates whose joins one request takes out of one memory are apart from each other.
+    All candidates whose joins one request takes out of a memory are separated from each other.
     """
     memory = edge.newer.memory
     apart = memory.apart
@@ -173,7 +173,7 @@ def take_apart(ledger: Ledger, edge: Edge, cause: str, rank: Rank) -> SplitMemor
 
 
 def put_back(edge: Edge, apart: SplitMemory) -> None:
-    """Its ends are no longer apart because of this join: the reversal was taken back."""
+    """Remove a join from a split memory, because its reversal was taken back."""
     for entry in (edge.newer, edge.older):
         apart.ends[entry.id] -= 1
         if apart.ends[entry.id] == 0:

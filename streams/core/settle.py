@@ -1,4 +1,4 @@
-"""Verdicts about a pending candidate become its settlement (docs/design.md)."""
+"""Turns verdicts about a pending candidate into its settlement (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ _FALLBACKS: dict[Fallback, tuple[Settlement, FaceRule | None]] = {
 def settle(command: Settle, ledger: Ledger, policy: Policy, now: datetime) -> list[AnyEvent]:
     """One `settled` event, or a `refused` one; either way the answers are recorded.
 
-    The question is walked with these answers: what is said of a worse neighbour waits for what is
-    still open about a better one.
+    The question is walked with these answers: an answer about a worse neighbour waits for open
+    answers about better ones.
     """
     entry = ledger.entries.get(command.candidate_id)
     if entry is None:
@@ -79,7 +79,7 @@ def settle(command: Settle, ledger: Ledger, policy: Policy, now: datetime) -> li
 
 
 def _refusal(command: Settle, ledger: Ledger, entry: Entry, step: Step) -> Refusal | None:
-    """Why the verdicts settle nothing now, if they do not."""
+    """Why the verdicts settle nothing now, or None if they do."""
     if isinstance(step, Closed) and not entry.pending:
         return Refusal("not_pending", f"candidate {entry.id} is settled already")
     asked = {neighbour.candidate_id for neighbour in entry.asked}
@@ -95,7 +95,7 @@ def _refusal(command: Settle, ledger: Ledger, entry: Entry, step: Step) -> Refus
 
 
 def _joins_apart(ledger: Ledger, entry: Entry, verdict: Verdict) -> bool:
-    """Whether a verdict would join two that are separated."""
+    """Whether a verdict would join a separated pair."""
     other = ledger.entries[verdict.neighbour_id]
     return verdict.answer in JOINING and separation(ledger, entry, other) is not None
 
@@ -103,7 +103,7 @@ def _joins_apart(ledger: Ledger, entry: Entry, verdict: Verdict) -> bool:
 def with_speakers(
     verdicts: tuple[Verdict, ...], ledger: Ledger, newcomer: Entry, search: Search
 ) -> tuple[Verdict, ...]:
-    """Each verdict says whose text was compared: else it is whose a search compares now."""
+    """The verdicts, each with its speaker; by default, the one that a search would compare now."""
     return tuple(
         verdict
         if verdict.speaker is not None
@@ -115,7 +115,7 @@ def with_speakers(
 
 
 def _speaker(neighbour_id: str, ledger: Ledger, newcomer: Entry, search: Search) -> str:
-    """Who speaks for a neighbour; never the newcomer itself, who may have joined it meanwhile."""
+    """The speaker for a neighbour; never the newcomer, which may have joined it meanwhile."""
     other = ledger.entries.get(neighbour_id)
     if other is None:
         return neighbour_id
@@ -142,7 +142,7 @@ def _answers(command: Settle, ledger: Ledger, entry: Entry) -> list[Answer]:
 def _joined(
     command: Settle, ledger: Ledger, policy: Policy, entry: Entry, answer: Answer, now: datetime
 ) -> Settled:
-    """The answer becomes a join: it may have been given before, and waited for these."""
+    """A join by this answer, which may have been given earlier and waited for these verdicts."""
     decision, face = _meaning(answer, policy, entry)
     assert face is not None, "it joins"
     text = answer.given.composition
@@ -159,7 +159,7 @@ def _joined(
 
 @dataclass(frozen=True, slots=True)
 class Freed:
-    """An answer that nothing holds back any more, since the event `by`, for the request `cause`."""
+    """An answer that nothing holds back since the event `by`, for the request `cause`."""
 
     by: str
     cause: str
@@ -170,8 +170,9 @@ class Freed:
 def due(ledger: Ledger, policy: Policy) -> tuple[Entry, Answer] | None:
     """The oldest answer that settles and that nothing holds back any more, if there is one.
 
-    Nothing holds back one that keeps both as the policy has it. A composed text that somebody said
-    since it was held waits on, or taking the un-merge back would not restore it (law L8).
+    An answer that keeps both, by the policy, is never held back. A composed text that another
+    candidate has repeated meanwhile keeps waiting, or taking the un-merge back would not restore it
+    (law L8).
     """
     found: tuple[Entry, Answer] | None = None
     for entry in ledger.held.values():
@@ -193,14 +194,14 @@ def _speaks_twice(ledger: Ledger, policy: Policy, entry: Entry, answer: Answer) 
 
 
 def _keeps_both(ledger: Ledger, policy: Policy, entry: Entry, answer: Answer) -> bool:
-    """Whether an answer joins nobody: as the policy has it of none, or because of its text."""
+    """Whether an answer keeps both: by the policy's fallback, or because its text is unusable."""
     face = _meaning(answer, policy, entry)[1]
     composed = face == "text" and not _can_be_kept(ledger, answer.given.composition, entry)
     return face is None or composed
 
 
 def settle_due(freed: Freed, ledger: Ledger, policy: Policy, now: datetime) -> Settled:
-    """`settled` by an answer that was held back; its id follows from what freed it and from it."""
+    """`settled` by an answer that was held back; its id follows from both, it and what freed it."""
     given, entry = freed.answer.given, freed.entry
     command = Settle(
         command_id=event_id(freed.by, given.event_id),
@@ -223,7 +224,7 @@ def settle_due(freed: Freed, ledger: Ledger, policy: Policy, now: datetime) -> S
 
 
 def _meaning(answer: Answer, policy: Policy, entry: Entry) -> tuple[Settlement, FaceRule | None]:
-    """The settlement that a joining answer means, and who wins the face (docs/design.md)."""
+    """The settlement that a joining answer means, and the rule for the face (docs/design.md)."""
     match answer.verdict.answer:
         case "same":
             return "llm_reject", "keep"
@@ -236,10 +237,10 @@ def _meaning(answer: Answer, policy: Policy, entry: Entry) -> tuple[Settlement, 
 
 
 def _fallback(policy: Policy, entry: Entry, verdict: Verdict) -> Fallback:
-    """What the policy says; but under every policy a pair that shows a cue is kept.
+    """The policy's fallback; but `keep` under every policy for a pair that shows a cue.
 
-    So is one that the guard did not see, as no cue was looked for, and, under a policy that asks
-    the guard anywhere, one whose texts it does not accept as near-identical.
+    Also `keep` for a pair that the guard did not compare, since no cue was searched, and, if the
+    policy asks the guard anywhere, for a pair that the guard does not find near-identical.
     """
     asked = next(n for n in entry.asked if n.candidate_id == verdict.neighbour_id)
     unseen = asked.near_identical is None
@@ -249,7 +250,7 @@ def _fallback(policy: Policy, entry: Entry, verdict: Verdict) -> Fallback:
 
 
 def obstacle(ledger: Ledger, entry: Entry, other: Entry) -> Refusal | None:
-    """Why an automatic event may not join two existing candidates, if it may not."""
+    """Why an automatic event may not join two existing candidates, or None if it may."""
     if not (entry.living and other.living):
         return Refusal("not_living", "one of the pair is retracted")
     if entry.fields.namespace != other.fields.namespace:
@@ -263,10 +264,10 @@ def obstacle(ledger: Ledger, entry: Entry, other: Entry) -> Refusal | None:
 
 
 def usable(ledger: Ledger, composition: Composition | None, namespace: str) -> bool:
-    """Whether a composed text may be recorded: of known sources, and no other memory's text.
+    """Whether a composed text may be recorded: its sources are known, and no other memory has it.
 
-    It does not ask which memories there are now, or un-merging late would differ from un-merging
-    at once (L2): a text whose sources are not together is recorded, and does not stand.
+    The current memories do not matter, or un-merging late would differ from un-merging at once
+    (L2): a text whose sources are in different memories is recorded, but does not stand.
     """
     if composition is None or not verbatim(composition.content.text):
         return False
@@ -303,7 +304,7 @@ def _settled(
         decision=decision,
         candidate_id=entry.id,
         join=join,
-        # A text that cannot stand here might in the history without some join (docs/design.md).
+        # A text that cannot stand here might stand in a history without some join (docs/design.md).
         composition=command.composition if join is None or join.face == "text" else None,
         evidence=Evidence(policy=policy.hash, check="judge", verdicts=command.verdicts),
         rank=command.rank,

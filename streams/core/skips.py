@@ -1,4 +1,4 @@
-"""What was skipped on arrival, and why, in the words of designs/namespaced.md's metrics."""
+"""Why candidates were skipped on arrival, in the words of designs/namespaced.md's metrics."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from palimpsest.contracts.policy import CosineCheck, Policy
 Skip = Literal["exact", "semantic", "recent"]
 
 OTHER = "other"
-"""The label of namespaces that no policy names: each name costs series for ever."""
+"""The label of namespaces that no policy names, because each label costs permanent time series."""
 SCORES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.96, 0.98, 1.0)
-"""Upper ends of the buckets of scores."""
+"""Upper bounds of the score buckets."""
 _EXACT: dict[str, Skip] = {"hash_exact": "exact", "recent_capture": "recent"}
 _LIKE = ("auto_reject", "token_reject", "session_reject", "superseded")
 
 
 def skipped_for(decision: str) -> Skip | None:
-    """Why a first decision joins a newcomer; None where it is a memory of its own."""
+    """Why a first decision joins a newcomer; None if it becomes a memory of its own."""
     return _EXACT.get(decision) or ("semantic" if decision in _LIKE else None)
 
 
@@ -29,5 +29,5 @@ def named_namespaces(policy: Policy) -> frozenset[str]:
 
 
 def label_of(namespace: str, named: Container[str]) -> str:
-    """The label of a namespace."""
+    """The metric label of a namespace."""
     return namespace if namespace in named else OTHER

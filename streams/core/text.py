@@ -1,4 +1,4 @@
-"""The three forms of a text: verbatim, folded, and the one that is searched by (docs/exact.md)."""
+"""The three forms of a text: verbatim, folded, and the search form (docs/exact.md)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VERBATIM = "nfc-visible-trim/1"
 """Version of `verbatim`; it is recorded beside every hash."""
 
 _INVISIBLE = re.compile("[\u200b\ufeff\u00ad\u200e\u200f\u061c]")
-"""Nobody sees them. Bidirectional overrides stay: they change how a text reads."""
+"""Invisible characters. Bidirectional overrides are kept: they change how a text reads."""
 _AFTER_UNICODE_14 = re.compile(
     "([\u05c8\u05c9\u0897\u1acf-\u1af0\U000105c9\U000105d2\U000105da\U000105e4"
     "\U00010d69-\U00010d6d\U00010ecb-\U00010ecf\U00010ef0-\U00010efb\U00010efd-\U00010eff"
@@ -28,15 +28,15 @@ _AFTER_UNICODE_14 = re.compile(
 )
 """Characters up to Unicode 18 that NFC moves or composes, and that Unicode 14 does not have.
 
-They are left as they are, so that every Python gives one text the same identity: 3.11, the oldest
-supported, has the tables of Unicode 14, and NFC never changes for characters that it has.
+They are left unchanged, so that every Python version gives a text the same identity: 3.11, the
+oldest supported, has the tables of Unicode 14, and NFC never changes for characters in them.
 """
 _SPACE = re.compile(r"\s+")
 _SENTENCE_ENDS = (".", "!", "?", "…")
 
 
 def normalise(text: str) -> str:
-    """NFKC, case folded, runs of white space as one space, none at the ends."""
+    """NFKC, case folded, with each run of white space as one space, and none at the ends."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
@@ -58,12 +58,12 @@ def folded(text: str) -> str:
 
 
 def search_form(text: str) -> str:
-    """By which a text is found and forgotten: `normalise`, and blind to invisible characters."""
+    """The form that texts are found and forgotten by: `normalise`, without invisible characters."""
     return normalise(text if text.isascii() else _INVISIBLE.sub("", text))
 
 
 def bare(text: str) -> str:
-    """The words of the search form, without any punctuation; empty if it has no word."""
+    """The words of the search form, without punctuation; empty if it has no word."""
     return " ".join(re.findall(r"\w+", search_form(text)))
 
 
@@ -87,7 +87,7 @@ def verbatim_hash(text: str) -> str:
 
 
 def identity_of(content: Content) -> str:
-    """The hash of the verbatim text; of an older event, which has none, it is computed."""
+    """The hash of the verbatim text; computed for older events, which do not have it."""
     return content.verbatim.hash if content.verbatim is not None else verbatim_hash(content.text)
 
 
@@ -100,10 +100,10 @@ def search_hash(content: Content) -> str:
 
 
 def differences(a: str, b: str) -> tuple[str, ...]:
-    """What two texts of one search form differ in verbatim; empty if in nothing.
+    """How two texts of one search form differ verbatim; empty if they do not.
 
-    Of `sentence_case` (the first letter of sentences alone), `case`, `white_space` and
-    `compatibility`: accents written apart are none, but superscripts and ligatures are.
+    The kinds are `sentence_case` (only in the first letters of sentences), `case`, `white_space`
+    and `compatibility`, which includes superscripts and ligatures but not decomposed accents.
     """
     a, b = verbatim(a), verbatim(b)
     found = [_case(a, b)]
@@ -116,7 +116,7 @@ def differences(a: str, b: str) -> tuple[str, ...]:
 
 
 def _case(a: str, b: str) -> str | None:
-    """In which letters two texts differ by case, if in any."""
+    """The kind of difference in case between two texts, if any."""
     pairs = list(zip(*map(_words, (a, b)), strict=False))
     differing = [(x, y, starts) for (x, starts), (y, _) in pairs if x != y]
     if not differing:
@@ -126,7 +126,7 @@ def _case(a: str, b: str) -> str | None:
 
 
 def _words(text: str) -> Iterator[tuple[str, bool]]:
-    """The words without compatibility forms, each with whether it starts a sentence."""
+    """The words without compatibility forms, each with a flag for the start of a sentence."""
     starts = True
     for word in unicodedata.normalize("NFKC", text).split():
         yield word, starts

@@ -1,4 +1,4 @@
-"""What an event changed: so that projections write just that, and nothing twice."""
+"""What an event changed, so that projections write just that, and only once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palimpsest.streams.core.ledger import Edge, Entry, Memory, Review, Statemen
 
 
 class Stated(NamedTuple):
-    """A word about a pair; `verdict` is the answer that it is, where a judge gave it."""
+    """A statement about a pair; `verdict` is the judge's answer that made it, if any."""
 
     candidate_id: str
     other_id: str
@@ -24,12 +24,12 @@ class Stated(NamedTuple):
 class Touched(Struct):
     """What an event changed, by id; a memory or review that is gone is None.
 
-    `texts` are joins whose text must be recomposed, or (False) no longer; `questions` are the
-    candidates about which the judge has something to be asked now, or (False) no longer. `stirred`
-    are those who moved or came to life, so that questions about them are walked again; `asking`
-    those whose own question alone is walked again. `compared` says whose text stood for a candidate
-    that was compared, where that was not its own; `stated` is what it says of pairs. `unembedded`
-    are candidates whose text has no vector because the model was down, or (False) has one now.
+    `texts` are joins whose text must be recomposed, or (False) no longer; `questions` are
+    candidates with a question to the judge, or (False) no longer. `stirred` are candidates that
+    moved or changed life, so that questions about them are walked again; for those in `asking`,
+    only their own question is. `compared` has the speakers of compared candidates whose text was
+    not their own; `stated` are statements about pairs. `unembedded` are candidates whose text has
+    no vector because the model was down, or (False) has one now.
     """
 
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -45,10 +45,10 @@ class Touched(Struct):
     asking: list[Entry] = field(default_factory=list)
 
     def memory(self, memory: Memory) -> None:
-        """Note a memory that is new or has changed."""
+        """Add a memory that is new or has changed."""
         self.memories[memory.id] = memory
 
     def moved(self, entries: list[Entry]) -> None:
-        """Note entries whose memory has another id now."""
+        """Add entries whose memory has a new id."""
         self.entries.update((entry.id, entry) for entry in entries)
         self.stirred += entries

@@ -1,6 +1,6 @@
-"""Updates: a memory says another text from now on, and that taken back (docs/design.md).
+"""Updates, which change the text of a memory, and undoing them (docs/design.md).
 
-Every update joins what was there before the first of them, so that one in the middle can leave.
+Every update joins the candidate before the first update, so that one in the middle can be undone.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ from palimpsest.streams.core.text import identity_of
 from palimpsest.streams.core.version import version_of
 
 CHECK = "update"
-"""What the evidence of an update names: no rule, somebody's word."""
+"""The check that the evidence of an update names: not a rule, but a statement."""
 
 
 def update(command: Update, ledger: Ledger, policy: Policy, now: datetime) -> Result:
-    """`decided`: the text joins the memory, and speaks; `joined` where it lives in another."""
+    """`decided`: the text joins the memory and speaks; `joined` if another memory has the text."""
     if command.candidate_id in ledger.entries:
         return []
     target = ledger.entries.get(command.memory)
@@ -86,7 +86,7 @@ def update(command: Update, ledger: Ledger, policy: Policy, now: datetime) -> Re
 
 
 def _refusal(command: Update, memory: Memory, said: str) -> Refusal | None:
-    """Why a memory cannot say this now, wherever the text may live."""
+    """Why a memory cannot be changed to this text now, wherever the text may live."""
     face = memory.face
     if not memory.living:
         return Refusal("not_living", f"memory {memory.id} is retracted: restore it first")
@@ -104,9 +104,9 @@ def _refusal(command: Update, memory: Memory, said: str) -> Refusal | None:
 
 
 def _rewords(command: Update, ledger: Ledger, memory: Memory, policy: Policy) -> bool:
-    """Whether the text is nearer to one that was forgotten than to the memory that it changes.
+    """Whether the text is nearer to a forgotten one than to the memory that it changes.
 
-    One that differs in punctuation alone is as near as can be.
+    A text that differs only in punctuation counts as nearest.
     """
     if forgotten_words(ledger, memory.namespace, command.content.text):
         return True
@@ -123,7 +123,7 @@ def _rewords(command: Update, ledger: Ledger, memory: Memory, policy: Policy) ->
 
 
 def _displaced_by_higher(memory: Memory, said: str, rank: Rank) -> Rank | None:
-    """Who of a higher rank displaced a text: only somebody of that rank brings it back."""
+    """The higher rank that displaced a text, if any: only that rank may bring it back."""
     if said not in memory.face.former:
         return None
     ranks = [
@@ -136,7 +136,7 @@ def _displaced_by_higher(memory: Memory, said: str, rank: Rank) -> Rank | None:
 
 
 def _home(distinct: Distinct | None) -> Entry | None:
-    """The candidate that already says the text: a living one, or the source of a composed text."""
+    """The candidate that already has the text: a living one, or the source of a composed text."""
     if distinct is None or distinct.over:
         return None
     alias = None if distinct.members else distinct.alias
@@ -146,7 +146,7 @@ def _home(distinct: Distinct | None) -> Entry | None:
 
 
 def _hindrance(command: Update, ledger: Ledger, memory: Memory, home: Entry) -> Refusal | None:
-    """Why the memory cannot be one with the one in which the text lives."""
+    """Why the memory cannot be joined with the one that has the text; None if it can."""
     if not command.merge:
         return Refusal(
             "lives_elsewhere",
@@ -161,7 +161,7 @@ def _hindrance(command: Update, ledger: Ledger, memory: Memory, home: Entry) -> 
 def _admitted(
     command: Update, ledger: Ledger, memory: Memory, policy: Policy, now: datetime
 ) -> Decided:
-    """The text as a newcomer that joins the memory, and takes the face."""
+    """The text as a newcomer that joins the memory and takes the face."""
     distinct = ledger.distinct(memory.namespace, identity_of(command.content))
     known = distinct is not None and bool(distinct.members) and not distinct.over
     content = structs.replace(command.content, vector=None) if known else command.content
@@ -190,7 +190,7 @@ def _admitted(
 def _joined(
     command: Update, memory: Memory, brings: str, now: datetime, *, newer: bool, step: int
 ) -> Joined:
-    """The memory is one with that of the candidate which brings the text, and whose side speaks."""
+    """The join of the memory with that of `brings`, the candidate with the text, which speaks."""
     updated = anchor(memory).id
     newer_id, older_id = (brings, updated) if newer else (updated, brings)
     data = JoinedData(
@@ -214,9 +214,9 @@ def _joined(
 
 
 def undo(command: Undo, ledger: Ledger, now: datetime) -> Result:
-    """`retracted` and `reversed`: its text leaves, nothing is separated; others keep their joins.
+    """`retracted` and `reversed`: retracts the update's text and separates nothing.
 
-    What had joined the text leaves with it, as a memory of its own.
+    Candidates that had joined the text leave with it, as a memory of their own; other joins stay.
     """
     edge = ledger.edges.get(command.decision_id)
     if edge is None:
@@ -235,9 +235,9 @@ def undo(command: Undo, ledger: Ledger, now: datetime) -> Result:
 
 
 def retract(command: Retract, ledger: Ledger, now: datetime) -> Result:
-    """`retracted`: out of life and search, its joins stay; an update that came with it is undone.
+    """`retracted`: hides a candidate; its joins stay, but an update that it came with is undone.
 
-    Unless its text, or what had joined it, would then live twice.
+    The update is not undone if a text would then live in two memories.
     """
     entry = ledger.entries.get(command.candidate_id)
     if entry is None:
@@ -260,7 +260,7 @@ def retract(command: Retract, ledger: Ledger, now: datetime) -> Result:
 
 
 def _face_elsewhere(ledger: Ledger, memory: Memory) -> Entry | None:
-    """Who else says the composed text that speaks for a memory, if it is living."""
+    """Another candidate with the composed text that speaks for a living memory."""
     if not (memory.texted and memory.living):
         return None
     return face_elsewhere(ledger, memory.members, memory.edges())

@@ -1,4 +1,4 @@
-"""A memory's version: what stands for it as it is, so that others can tell whether it moved on."""
+"""A memory's version identifies its state, so that callers can tell whether it has changed."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from palimpsest.streams.core.ledger import Memory
 
 
 def version_of(memory: Memory) -> str:
-    """32 hex digits that stand for one memory: another face or member is another version."""
+    """32 hex digits that identify a memory's state: they change with its face and members."""
     return versions_of([memory])
 
 
 def versions_of(memories: Iterable[Memory]) -> str:
-    """32 hex digits that stand for some memories with their faces and living members."""
+    """32 hex digits that identify several memories with their faces and living members."""
     return token_of(sorted(map(_state, memories)))
 
 
 def version_of_parts(memory_id: str, face: str, living: Iterable[str]) -> str:
-    """As `version_of`, from the memory's id, its face and the ids of its living members."""
+    """Like `version_of`, from the memory's id, its face and the ids of its living members."""
     return token_of([[memory_id, face, *sorted(living)]])
 
 
@@ -27,14 +27,14 @@ SHORT = 8
 
 
 def token_of_each(versions: Iterable[str]) -> str:
-    """A token that covers any of the memories of some versions: the first digits of each."""
+    """A token that covers each of these versions separately, by its first digits."""
     return ".".join(version[:SHORT] for version in versions)
 
 
 def uncovered(token: str, memories: Sequence[Memory]) -> list[Memory]:
-    """The memories of which a token does not say that they are as they were when it was made.
+    """The memories that have changed since a token was made, or that it does not cover.
 
-    It covers all of them together (`versions_of`), or each of them (`token_of_each`).
+    The token covers all of them together (`versions_of`), or each separately (`token_of_each`).
     """
     if token == versions_of(memories):
         return []

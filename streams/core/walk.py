@@ -1,7 +1,7 @@
 """The state of a candidate's question: a walk over its neighbours, best first (docs/design.md).
 
-Questions and answers are facts about pairs, as joins are. Nothing clears them; what is open, held
-back or closed follows from them and from the memories that there are now.
+Questions and answers are facts about pairs, like joins, and are never cleared. Which are open, held
+back or closed follows from them and from the current memories.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from palimpsest.streams.core.separations import composed, separated_pair, separa
 from palimpsest.streams.core.touched import Touched
 
 JOINING = frozenset({"same", "update", "compose", "unavailable"})
-"""Answers that settle; `unavailable` as the policy says of a judge that does not answer."""
+"""Answers that settle; `unavailable` by the policy's fallback."""
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """Nothing is left to ask, and nothing to do."""
+    """Nothing is left to ask or to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """These have to be asked about, best first."""
+    """The judge has to be asked about these neighbours, best first."""
 
     neighbours: tuple[str, ...]
 
@@ -43,7 +43,7 @@ Step = Closed | Open | Due
 
 
 def walk(ledger: Ledger, entry: Entry, answers: Sequence[Answer] = ()) -> Step:
-    """Where a candidate's question stands, if what is `said` were recorded too."""
+    """The state of a candidate's question, as if `answers` were recorded, too."""
     if not entry.closed:
         for neighbour, other in _in_order(ledger, entry):
             if other.memory is entry.memory:
@@ -62,9 +62,9 @@ def walk(ledger: Ledger, entry: Entry, answers: Sequence[Answer] = ()) -> Step:
 
 
 def bridges(entry: Entry) -> bool:
-    """Whether its first decision asked and joined it, and the join stands: it asks beside it.
+    """Whether its first decision both joined it and asked the judge, and the join stands.
 
-    So who is of its memory is passed over, where else the walk would end.
+    The walk then skips members of its own memory, where it would otherwise end.
     """
     return entry.asks_beside and any(
         edge.id == entry.decision_id and edge.standing for edge in entry.edges
@@ -83,7 +83,7 @@ def _ruled_out(ledger: Ledger, entry: Entry, other: Entry) -> bool:
 def _unanswered(
     ledger: Ledger, entry: Entry, first: str, answers: Sequence[Answer]
 ) -> tuple[str, ...]:
-    """Whom to ask about from the first on, up to one that is answered by a join, or is together."""
+    """The unanswered neighbours from `first` on, up to one that is joined or whose answer joins."""
     found: list[str] = []
     for candidate_id, other in _in_order(ledger, entry):
         if not found and candidate_id != first:
@@ -103,7 +103,7 @@ def _unanswered(
 
 
 def _answer(ledger: Ledger, entry: Entry, other: Entry, newer: Sequence[Answer]) -> Answer | None:
-    """The answer about a pair that holds: the first that joins, else any."""
+    """An answer about a pair that holds: the first that joins, else the latest."""
     found: Answer | None = None
     answers: Iterable[Answer] = (*entry.answers.get(other.id, ()), *newer)
     for answer in answers:
@@ -121,7 +121,7 @@ def holds(ledger: Ledger, answer: Answer) -> bool:
 
 
 def still_about(ledger: Ledger, other: Entry, speaker_id: str) -> bool:
-    """Whether what was said is still about a neighbour: who spoke for it is of its memory."""
+    """Whether an answer is still about a neighbour: the speaker is still in its memory."""
     if speaker_id == other.id:
         return True
     speaker = ledger.entries.get(speaker_id)
@@ -138,7 +138,7 @@ def still_about(ledger: Ledger, other: Entry, speaker_id: str) -> bool:
 def _hindrance(
     ledger: Ledger, entry: Entry, other: Entry, answer: Answer, answers: Sequence[Answer]
 ) -> Refusal | None:
-    """What holds a joining answer back: a retraction that was there first, or a separation (L9)."""
+    """What holds a joining answer back: an earlier retraction, or a separation (law L9)."""
     if answer.while_retracted and not (entry.living and other.living):
         return Refusal("not_living", "one of the pair is retracted")
     pair = separated_pair(ledger, entry.memory, other.memory)
@@ -159,7 +159,7 @@ def _hindrance(
 
 
 def record(ledger: Ledger, entry: Entry, given: Answered) -> None:
-    """Keep what was said about a candidate: of two answers about the same texts, the first."""
+    """Keep the answers about a candidate; if two are about the same texts, only the first."""
     for verdict in up_to_joining(given.verdicts):
         other = ledger.entries.get(verdict.neighbour_id)
         if other is None or answered(entry, verdict):
@@ -172,7 +172,7 @@ def record(ledger: Ledger, entry: Entry, given: Answered) -> None:
 
 
 def up_to_joining(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
-    """Verdicts up to the first that joins: after it the judge is asked no further."""
+    """The verdicts up to the first that joins: after that one the judge is not asked."""
     for verdict in verdicts:
         yield verdict
         if verdict.answer in JOINING:
@@ -180,19 +180,19 @@ def up_to_joining(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
 
 
 def answered(entry: Entry, verdict: Verdict) -> bool:
-    """Whether there was an answer about these texts before."""
+    """Whether there is already an answer about these texts."""
     speaker = verdict.speaker or verdict.neighbour_id
     return any(answer.speaker == speaker for answer in entry.answers.get(verdict.neighbour_id, ()))
 
 
 def answer_of(entry: Entry, other: Entry, verdict: Verdict, given: Answered) -> Answer:
-    """A verdict as what it was said of."""
+    """A verdict as an answer, with its speaker and what it came with."""
     retracted = not (entry.living and other.living)
     return Answer(verdict, verdict.speaker or other.id, given, retracted)
 
 
 def ends(ledger: Ledger, speaker: str) -> tuple[str, ...]:
-    """The candidates on which it depends whether a speaker still speaks."""
+    """The candidates that determine whether a speaker still speaks."""
     edge = ledger.composed_by.get(speaker)
     if edge is None:
         return (speaker,)
@@ -200,12 +200,12 @@ def ends(ledger: Ledger, speaker: str) -> tuple[str, ...]:
 
 
 def watch(ledger: Ledger, candidate_id: str, entry: Entry) -> None:
-    """Look at a question again when a candidate moves."""
+    """Register an entry whose question is to be walked again when a candidate moves."""
     ledger.watchers.setdefault(candidate_id, {})[entry.id] = entry
 
 
 def keep_questions(ledger: Ledger, touched: Touched) -> None:
-    """Walk the questions again that an event may have changed; those that did are in `touched`."""
+    """Walk all questions again that an event may have changed; add changed ones to `touched`."""
     again = {entry.id: entry for entry in touched.asking}
     again.update((entry.id, entry) for entry in touched.stirred if entry.asked)
     if ledger.watchers:

@@ -1,7 +1,7 @@
-"""What a memory is worth at a moment: its confidence and importance, decayed as the policy says.
+"""A memory's confidence and importance at a moment, decayed by the policy.
 
-A function of recorded facts, the policy and the moment; nothing is ever written back, so asking
-again changes nothing and an answer as of a time stays as it was (law L12).
+They are a function of recorded facts, the policy and the moment. Nothing is ever written back, so
+reading changes nothing, and the value as of a given time never changes (law L12).
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from palimpsest.contracts.policy import Decay, Policy, Worth
 from palimpsest.streams.core.ledger import Memory
 
 DECIMALS: Final = 4
-"""As scores: rounded before it is compared."""
+"""Like scores, values are rounded before they are compared."""
 DAY: Final = timedelta(days=1)
 NONE_UNRECORDED: Final[Mapping[str, datetime]] = MappingProxyType({})
 
 
 def recorded_worth(memory: Memory, field: Worth, policy: Policy) -> float | None:
-    """The highest that its living members say; who says nothing has what the policy has for it.
+    """The highest value of its living members; members without one have the policy's default.
 
-    None if no member has a value and the policy has nothing for it.
+    None if no member has a value and the policy has no default.
     """
     absent: float | None = getattr(policy.absent, field)
     values = (getattr(entry.fields, field) for entry in memory.members if entry.living)
@@ -38,7 +38,7 @@ def worth(
     at: datetime,
     unrecorded: Mapping[str, datetime] = NONE_UNRECORDED,
 ) -> float | None:
-    """The same, decayed up to the moment `at`, to four decimals.
+    """The recorded worth, decayed up to the moment `at`, to four decimals.
 
     `unrecorded` are the latest uses that are not in the log yet, by candidate.
     """
@@ -52,7 +52,7 @@ def worth(
 
 
 def decayed(value: float, decay: Decay, elapsed: timedelta) -> float:
-    """A value after some time; never more than it was, nor under the floor by decay alone."""
+    """A value after some time: never higher than before, and never decayed below the floor."""
     days = elapsed / DAY
     if days < decay.after_days or days <= 0:
         return value
@@ -61,7 +61,7 @@ def decayed(value: float, decay: Decay, elapsed: timedelta) -> float:
 
 
 def last_use(memory: Memory, unrecorded: Mapping[str, datetime] = NONE_UNRECORDED) -> datetime:
-    """When it was last used, said again or joined; else when it began."""
+    """When a memory was last used or joined, else when it began."""
     used = [entry.last_accessed for entry in memory.members if entry.last_accessed is not None]
     used += [unrecorded[entry.id] for entry in memory.members if entry.id in unrecorded]
     joined = [edge.decided_at for edge in memory.edges()]
@@ -69,5 +69,5 @@ def last_use(memory: Memory, unrecorded: Mapping[str, datetime] = NONE_UNRECORDE
 
 
 def uses(memory: Memory) -> int:
-    """How often it was used or joined, over all its members."""
+    """How often a memory was used or joined, over all its members."""
     return sum(entry.accesses for entry in memory.members) + sum(1 for _ in memory.edges())

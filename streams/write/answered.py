@@ -43,7 +43,7 @@ PART = 100_000
 NOT_ASKED = {"request_id", "actor", "judge"}
 """Fields that do not change what a request asks."""
 NAMING = ("similar_facts", "frame")
-"""The fields of an outcome that name other memories, with their texts as of then."""
+"""The fields of an outcome that name other memories, with their texts at that time."""
 TOLD = ("neighbour_id", "answer")
 """The fields of a verdict that count: its cost differs each time it is asked."""
 CONFLICT = Refused(
@@ -95,7 +95,7 @@ def _earlier(writer: Writer, request_id: str, asked: str) -> Answer | None:
 def earlier_outcomes(writer: Writer, submission: Submission) -> list[Outcome] | None:
     """The recorded outcomes of a submission; a conflict if its id was used for another one.
 
-    Another one is also one of as many rows: what a model extracts differs from time to time.
+    Equal numbers of rows do not make two submissions equal: an extracting model varies.
     """
     match _earlier(writer, submission.request_id, submission.asked):
         case None:
@@ -157,7 +157,7 @@ def _part_id(first: AnyEvent, number: int) -> str:
 
 @contextmanager
 def _as_of(log: Log, first: Recorded, events: int) -> Iterator[Ledger]:
-    """An owner's ledger after the first `events` events of the owner from one on."""
+    """An owner's ledger after `events` of the owner's events, starting with `first`."""
     owner_id = first.event.owner_id
     own = log.of_owner(owner_id, after=first.position - 1)
     *_, last = islice(own, events)
@@ -190,7 +190,7 @@ def record_outcomes(
 ) -> None:
     """Record a submission's outcomes in the first of its owner's pending events.
 
-    The texts of the memories that they name are left out: the log has them.
+    The texts of the memories that they name are left out, because the log has them.
     """
     request_id, asked, _ = submission
     events = writer.pending.events
@@ -312,7 +312,7 @@ def _append(writer: Writer, event: AnyEvent) -> None:
 
 
 def _owner_of(log: Log, request: Request) -> str:
-    """The owner of what a request names, if the log has it; else no owner."""
+    """The owner of the candidate or decision that a request names; empty if the log has none."""
     names = [getattr(request, name, None) for name in ("a", "candidate_id", "memory_id")]
     names += getattr(request, "memory_ids", ())
     candidate_id = next(filter(None, names), None)
@@ -329,7 +329,7 @@ def _owner_of(log: Log, request: Request) -> str:
 
 
 def carried_out(log: Log, command: Operation, events: list[AnyEvent]) -> list[AnyEvent]:
-    """The events of a command; if it was carried out before, with its first event of that time.
+    """The events of a command; if it was carried out before, preceded by its original first event.
 
     So a repeated request gets the same answer. Raises RefusedError if the command was refused; the
     refusal's event is committed all the same.

@@ -1,4 +1,4 @@
-"""What handlers run a request's commands on, and what they share."""
+"""The executors that handlers run a request's commands on, and functions that handlers share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Executor = Writer | DryRun
 
 
 def owner_of_candidate(executor: Executor, candidate_id: str) -> str:
-    """The owner of a candidate; RefusedError if it is unknown.
+    """The owner of a candidate. Raises RefusedError if it is unknown.
 
     The id of a candidate's first decision is derived from the candidate's, if that is a UUID.
     """
@@ -29,7 +29,7 @@ def owner_of_candidate(executor: Executor, candidate_id: str) -> str:
 
 
 def owner_of_decision(executor: Executor, decision_id: str) -> str:
-    """The owner of a decision; RefusedError if it is unknown."""
+    """The owner of a decision. Raises RefusedError if it is unknown."""
     owner_id = executor.log.owner_of(decision_id)
     if not owner_id:
         raise RefusedError("unknown_decision", f"there is no decision {decision_id}")
@@ -37,7 +37,7 @@ def owner_of_decision(executor: Executor, decision_id: str) -> str:
 
 
 def require_owner(owner_id: str, wanted: str | None, what: str) -> None:
-    """RefusedError, as for an unknown candidate, if this is not the wanted owner."""
+    """Raise RefusedError, as for an unknown candidate, if this is not the wanted owner."""
     if wanted not in (None, owner_id):
         raise RefusedError("unknown_candidate", f"there is no candidate {what}")
 

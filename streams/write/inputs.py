@@ -69,12 +69,12 @@ class Outcome:
 
     `decision` is the recorded one, even if the candidate was `known` before; for a new candidate
     that was settled at once, because no judge is asked, it is the settlement. `reason` and `detail`
-    explain an invalid input. `published` ones are decided on by a cluster later. `similar_facts`
-    are memories that a new candidate resembles and did not join, if the policy wants them. A
-    candidate that was stored but is not recalled, because its text was forgotten, has the reason
-    `forgotten`. `windows` is the number of parts in which a text longer than the model's input is
-    embedded: 1 if only its beginning is. `frame` are earlier memories that say the same up to one
-    value, newest first: if the new one replaces such a memory, `update` says so.
+    explain an invalid input. `published` inputs are decided by a cluster later. `similar_facts` are
+    memories that a new candidate resembles and did not join, if the policy wants them. A candidate
+    that was stored but is not recalled, because its text was forgotten, has the reason `forgotten`.
+    `windows` is the number of parts in which a text longer than the model's input is embedded: 1 if
+    only its beginning is. `frame` are earlier memories whose texts differ in one value only, newest
+    first: if the new text replaces such a memory, use `update`.
     """
 
     result: Result
@@ -90,7 +90,7 @@ class Outcome:
     frame: list[FrameFact] | None = None
 
     def __getitem__(self, name: str) -> Any:
-        """A field by its name, as all other answers are read."""
+        """A field by its name, so that it can be read like all other answers."""
         if name not in self.__slots__:
             raise KeyError(name)
         return getattr(self, name)
@@ -120,9 +120,9 @@ def similar_facts(evidence: Evidence, entries: Mapping[str, Entry]) -> list[Simi
 
 
 def earlier_of_frame(evidence: Evidence, ledger: Ledger, memory: Memory) -> list[FrameFact] | None:
-    """The memories that a newcomer may replace among those that it was compared with, or None.
+    """The memories that a newcomer may replace, among those it was compared with; None if none.
 
-    They are of its frame, or what it tells a change of, by which it was asked about them.
+    They share its frame, or it reports a change of them.
     """
     if not evidence.neighbours:
         return None

@@ -1,4 +1,4 @@
-"""Who looks over the steps of a request, because it may have to stop between two of them."""
+"""Supervision of a request's steps, because it may have to stop between two of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Oversight(Protocol):
         """Raise if the request has to stop here."""
 
     def step(self, owner_id: str) -> None:
-        """Count a command that is next; RefusedError if the owner belongs elsewhere."""
+        """Count the next command. Raises RefusedError if its owner belongs elsewhere."""
 
     def commit_part(self) -> None:
         """Commit what the request has done so far, and report it to the caller."""

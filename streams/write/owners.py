@@ -20,16 +20,16 @@ MOST_CANDIDATES = 250_000
 """Maximum number of candidates in all loaded ledgers; a single owner may exceed it."""
 
 MANY_EVENTS = 2_000
-"""From this number of an owner's events on, garbage collection pauses while they are folded: it
-would scan them again and again, which takes longer than the folding."""
+"""With more events than this, garbage collection pauses while an owner is folded: it would scan
+them again and again, which takes longer than the folding."""
 
 
 @dataclass(slots=True)
 class Loaded:
     """An owner's ledger and the search indexes that follow it.
 
-    `broken` are scopes that could not be searched: they are not tried again. `size` is the number
-    of candidates when they were last counted.
+    `broken` are scopes that could not be searched; they are not tried again. `size` is the number
+    of candidates at the last count.
     """
 
     ledger: Ledger
@@ -38,7 +38,7 @@ class Loaded:
     size: int = 0
 
     def index(self, namespace: str, policy: Policy) -> ScopeIndex:
-        """The index of a scope, built on first use; SearchError if it is broken."""
+        """The index of a scope, built on first use. Raises SearchError if it is broken."""
         if namespace in self.broken:
             raise self.broken[namespace]
         found = self.indexes.get(namespace)
@@ -109,12 +109,12 @@ class Owners:
             raise
 
     def follow(self, event: AnyEvent) -> None:
-        """Fold an event of the store that is among every owner's (`Log.of_owner`)."""
+        """Fold an event of the store that counts among every owner's events (`Log.of_owner`)."""
         for owner in self._loaded.values():
             evolve(owner.ledger, event)
 
     def forget(self, owner_ids: set[str]) -> None:
-        """Drop owners whose ledgers have events that the log could not take."""
+        """Drop owners whose ledgers have events that the log did not accept."""
         for owner_id in owner_ids:
             left = self._loaded.pop(owner_id, None)
             self._total -= left.size if left is not None else 0
@@ -128,7 +128,7 @@ class Owners:
     def trim(self) -> None:
         """Evict the least recently used owners until the rest is within the limit.
 
-        Only owners that were used since then can have grown: the others are not counted again.
+        Only owners used since the last call can have grown, so only they are counted again.
         """
         for owner in filter(None, map(self._loaded.get, self._asked)):
             self._total += len(owner.ledger.entries) - owner.size

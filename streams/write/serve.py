@@ -1,6 +1,6 @@
-"""Requests: understood, executed, and committed with their answers.
+"""Parses and executes requests, and commits them with their answers.
 
-The same for every caller, in both runtimes: through the lock, the inbox or `memory.commands`.
+The same for every caller in both runtimes, through the lock, the inbox or `memory.commands`.
 """
 
 from __future__ import annotations
@@ -95,14 +95,14 @@ SMALL = (
     ConfirmRequest,
     AddVectorsRequest,
 )
-"""What verifiers and batch runs bring by the hundred: each is one step on one owner's ledger."""
+"""Requests that verifiers and batch runs send by the hundred: one step on one owner's ledger."""
 MOST_TOGETHER = 64
-"""Small requests of one transaction: each transaction waits for the disk, and others for it."""
+"""Maximum number of small requests in one transaction: each waits for the disk, others for it."""
 
 _NAME = re.compile(r"\w{1,40}", re.ASCII)
-"""What a name of a field may be; whatever else stands there is not quoted."""
+"""Field names that may be quoted in a message; anything else is left out."""
 ELSEWHERE = "wrong_partition"
-"""Why a cluster's partition refuses what is another's: it always will, so it notes nothing."""
+"""Why a partition refuses another partition's requests; it always will, so it records nothing."""
 
 Handler = Callable[[Any, Any], Any]
 """Runs the commands of a request of one kind on an executor, or on the writer if it has no dry run.
@@ -112,7 +112,7 @@ done."""
 
 
 def put_policy_in_force(writer: Writer, request: PolicyRequest) -> PolicyInForce:
-    """Put another policy in force; of an older log's request, the answer is the policy of then."""
+    """Put another policy in force; a repeat of an older log's request gets the policy of then."""
     found = writer.log.find(event_id(request.request_id, "0"))
     if found is not None and isinstance(found.event, PolicySet):
         rules = found.event.data.policy
@@ -154,12 +154,12 @@ def add_vectors(writer: Writer, request: AddVectorsRequest) -> AddedVectors:
 
 
 def name_submission(_writer: Writer, request: SubmitRequest) -> Named:
-    """Do nothing: that it is recorded refuses other rows under its id."""
+    """Do nothing: recording the request is enough to refuse other rows under its id."""
     return {"owner_id": request.owner_id}
 
 
 def refuse(_writer: Writer, request: RefuseRequest) -> TakenBack:
-    """Refuse what was refused before it became a request."""
+    """Refuse a request that was refused before it was sent."""
     raise RefusedError(request.reason, request.detail)
 
 
@@ -204,7 +204,7 @@ def execute(executor: Executor, request: Request[A_co]) -> A_co:
 
 
 def undo_id(request: Request, answer: Any) -> str | None:
-    """The id by which `undo` takes back what a request did; None if no one request does."""
+    """The id to pass to `undo` to take a request back; None if no single request can."""
     match request, answer:
         case (
             ((MergeRequest() | UpdateRequest() | ReinstateRequest()), {"decision_id": str(name)})
@@ -229,7 +229,7 @@ def undo_id(request: Request, answer: Any) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class PendingRequest(Generic[A_co]):
-    """A request, the address of its answer, and the input offset that is finished with it.
+    """A request, the address of its answer, and the input offset that it completes.
 
     Without an address only the caller of `serve` gets the answer.
     """
@@ -240,9 +240,10 @@ class PendingRequest(Generic[A_co]):
 
 
 def parse_request(body: bytes) -> Request:
-    """The request that some bytes are; InvalidInputError if they are none.
+    """Parse a request. Raises InvalidInputError if it is malformed.
 
-    One that a newer version may have sent is told so: it is understood whole or not at all.
+    The message says so if a newer version may have sent it: a request is understood whole or not at
+    all.
     """
     try:
         return REQUEST.validate_json(body)
@@ -278,7 +279,7 @@ def serve(writer: Writer, asked: Iterable[PendingRequest[A_co]]) -> list[Answer[
 
 
 def _carry_out(writer: Writer, request: Request[A_co]) -> Answer[A_co]:
-    """What becomes of a request that is new; it is recorded, after the judge if that changed."""
+    """Execute a new request and record its answer, after the judge if that changed."""
     by = request.judge if isinstance(request, JudgedRequest) else None
     judge = by and writer.set_judge(by, request.request_id)
     before, start = writer.pending, len(writer.pending.events)
@@ -299,14 +300,14 @@ def _carry_out(writer: Writer, request: Request[A_co]) -> Answer[A_co]:
 
 
 def _executor_for(writer: Writer, request: Request) -> Executor:
-    """The writer; for a dry run, ledgers of what is committed."""
+    """The writer; for a dry run, ledgers of the committed state."""
     if not is_dry_run(request):
         return writer
     return DryRun(writer.log, writer.policy, writer.clock, oversight=writer.oversight)
 
 
 def _reply(writer: Writer, pending: PendingRequest, answer: Answer) -> None:
-    """Have an answer committed with what was decided."""
+    """Add an answer to the commit, with the decisions."""
     if pending.reply_to is not None:
         writer.pending.answers.append(Reply(pending.reply_to, answer))
     if pending.offset is not None:
@@ -322,10 +323,10 @@ def fail(writer: Writer, pending: PendingRequest, error: Exception) -> Failed:
 
 
 def serve_all(writer: Writer, asked: Iterable[PendingRequest[A_co]]) -> list[Answer[A_co]]:
-    """As `serve`, many small requests in one transaction, and any other in its own.
+    """Like `serve`, but with many small requests in one transaction, and any other in its own.
 
-    If something is raised that is no answer, each request of that transaction is served alone: an
-    error in one of them must not affect the others.
+    If a transaction raises an error that is not an answer, each of its requests is served alone, so
+    that one request's error does not affect the others.
     """
     answers: list[Answer[A_co]] = []
     for part in _parts(asked):
@@ -339,7 +340,7 @@ def serve_all(writer: Writer, asked: Iterable[PendingRequest[A_co]]) -> list[Ans
 
 
 def _serve_alone(writer: Writer, pending: PendingRequest[A_co]) -> Answer[A_co]:
-    """As `serve`, for one request; if another process asked, a bug is an answer, too."""
+    """Like `serve`, for one request; if another process sent it, a bug is an answer, too."""
     try:
         return serve(writer, [pending])[0]
     except (PalimpsestError, OSError):
@@ -351,7 +352,7 @@ def _serve_alone(writer: Writer, pending: PendingRequest[A_co]) -> Answer[A_co]:
 
 
 def _parts(asked: Iterable[PendingRequest[A_co]]) -> Iterator[list[PendingRequest[A_co]]]:
-    """Requests in order, in parts of one transaction: many small ones, or another alone."""
+    """Requests in order, grouped by transaction: many small ones together, any other alone."""
     part: list[PendingRequest[A_co]] = []
     for pending in asked:
         together = (

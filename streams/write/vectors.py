@@ -68,12 +68,12 @@ class Vectors:
         return self.all([text], policy).get(text)
 
     def all(self, texts: Sequence[str], policy: Policy) -> dict[str, Vector]:
-        """Wait for the vectors of some texts; none at all if the model is down."""
+        """Wait for the vectors of some texts; empty if the model is down."""
         future = self.submit(texts, policy)
         return self.of(Window((), texts, future), policy) if future else {}
 
     def required(self, text: str, policy: Policy) -> Vector:
-        """The vector of a text that needs one; raises the model's error."""
+        """The vector of a text that needs one. Raises the model's error."""
         return self.vector(self._local(policy).embed_now(text), policy)
 
     def _local(self, policy: Policy) -> Embedder:
@@ -82,7 +82,7 @@ class Vectors:
         return embedder
 
     def vector(self, embedding: Embedding, policy: Policy) -> Vector:
-        """An embedding in its recorded form; UsageError if its model is not the policy's."""
+        """An embedding as recorded. Raises UsageError if its model is not the policy's."""
         engine = self._embedder().engine
         if engine.model != policy.model:
             raise UsageError(

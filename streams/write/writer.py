@@ -107,7 +107,7 @@ MANY = 64
 LATE = 64
 """Texts without vectors embedded after a new candidate, once the model is back: about 0.5 s."""
 LATE_LONG = 4
-"""Long texts that are embedded at once; meanwhile a worker decides on nothing."""
+"""Number of long texts embedded at once; meanwhile a worker decides nothing."""
 
 CheckType = Literal["exact", "semantic", "total"]
 CheckTimer = Callable[[CheckType, float], None]
@@ -130,8 +130,8 @@ class Writer:
     """Decides on inputs and commands, appends the events, and passes them to `committed`.
 
     It decides by `policy`, on the ledgers in memory. These are ahead of the log until `pending` is
-    committed: the decisions so far, and what a runtime adds to them. `oversight` looks over the
-    request that is carried out.
+    committed: the decisions so far, and what a runtime adds to them. `oversight` supervises the
+    current request.
     """
 
     def __init__(
@@ -300,7 +300,7 @@ class Writer:
     def embed_late(self, owner_id: str, *, long: bool) -> tuple[int, int]:
         """Embed some of an owner's texts that lack a vector, even if the model was just down.
 
-        Or those that lack windows. Returns how many, and how many are left.
+        With `long`, texts that lack windows. Returns how many were embedded, and how many are left.
         """
         if self.oversight is not None:
             self.oversight.step(owner_id)
@@ -313,9 +313,9 @@ class Writer:
         return done, len(lacking) - done
 
     def _embed_late(self, ledger: Ledger) -> int:
-        """Embed texts that were stored while the model was down; returns how many.
+        """Embed texts that were stored while the model was down; returns their number.
 
-        At most `LATE` at once, the oldest first. They are not decided on again.
+        At most `LATE` at once, oldest first. They are not decided again.
         """
         return self._embed_each(ledger, [*islice(ledger.unembedded.values(), LATE)], "embedded")
 
@@ -344,7 +344,7 @@ class Writer:
     ) -> Admit:
         """The command that admits a candidate, with its vector and its neighbours if it is new.
 
-        They are those that have not expired at `now`, when it is decided.
+        The neighbours are those that have not expired at `now`, the time of the decision.
         """
         candidate, ledger = prepared.candidate, owner.ledger
         advance(ledger, ledger.at(now))
@@ -433,7 +433,7 @@ class Writer:
             owner.give_up(namespace, error)
 
     def _outcome(self, item: Input, ledger: Ledger, events: Sequence[AnyEvent]) -> Outcome:
-        """The outcome of an admission: its settlement if it was settled at once, not `pending`."""
+        """The outcome of an admission; if it was settled at once, the settlement, not `pending`."""
         last = events[-1] if events else None
         if isinstance(last, Decided | Settled):
             data = last.data
@@ -521,7 +521,7 @@ class Writer:
         """Decide on a command and fold its events; `commit` makes them durable.
 
         They include the joins that the end of a session causes. `now` is the moment as of which the
-        command was made; else it is read from the clock.
+        command was made; by default it is read from the clock.
         """
         owner_id = command.candidate.owner_id if isinstance(command, Admit) else command.owner_id
         ledger, now = self.owners.get(owner_id).ledger, now or self.clock()
@@ -543,12 +543,12 @@ class Writer:
         self.pending.events.append((event, evolve(ledger, event)))
 
     def content(self, text: str) -> Content:
-        """A composed text with its hash and vector; raises the model's errors."""
+        """A composed text with its hash and vector. Raises the model's errors."""
         vector = self._vectors.required(text, self.policy)
         return content_of(text, vector=vector)
 
     def new_text(self, text: str) -> Content:
-        """A new candidate's text: without a vector if the model is down."""
+        """A new candidate's text, without a vector if the model is down."""
         vector = self._vectors.now(text, self.policy)
         return content_of(text, vector=vector)
 
@@ -575,7 +575,7 @@ class Writer:
         self.use_policy(policy)
 
     def _with_vectors(self, model: str) -> Touched:
-        """The texts that wait for a vector no longer; RefusedError if any lacks the model's."""
+        """The texts that no longer wait for a vector. Raises RefusedError if any lacks one."""
         missing, touched = 0, Touched()
         for owner_id in self.log.owners():
             ledger = self.owners.get(owner_id).ledger
@@ -591,7 +591,7 @@ class Writer:
         return touched
 
     def set_judge(self, judge: RecordedJudge, request_id: str) -> JudgeSet | None:
-        """Record who answers from here on; None if they did before, too."""
+        """Record the judge that answers from here on; None if it is the same as before."""
         pending = (event for event, _ in reversed(self.pending.events))
         last = next((event for event in pending if isinstance(event, JudgeSet)), None)
         last = last or self.log.last_judge()
@@ -627,7 +627,7 @@ class Writer:
         self._undo(self._take())
 
     def commit(self) -> None:
-        """Append the decisions, then evict owners that memory has no space for.
+        """Append the decisions, then evict owners beyond the limit of memory.
 
         If it raises, nothing happened.
         """
@@ -651,7 +651,7 @@ class Writer:
         self.owners.trim()
 
     def commit_part(self) -> None:
-        """Commit what a request has done so far; it goes on."""
+        """Commit what a request has done so far, before it continues."""
         if self.oversight is None:
             self.commit()
         else:

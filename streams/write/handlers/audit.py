@@ -12,7 +12,7 @@ from palimpsest.streams.write.writer import Writer
 
 
 def open_audit(writer: Writer, request: OpenAuditRequest) -> Audited:
-    """Record an audit: its population is sealed, and its order is known."""
+    """Record an audit; this seals its population and fixes its order."""
     own_id = event_id(request.request_id, "0")
     data = structs.replace(request.opened, actor=request.actor, because=request.because)
     writer.record(
@@ -22,7 +22,7 @@ def open_audit(writer: Writer, request: OpenAuditRequest) -> Audited:
 
 
 def label_audit(writer: Writer, request: LabelAuditRequest) -> Audited:
-    """Record what an auditor says of a pair."""
+    """Record an auditor's label of a pair."""
     own_id = event_id(request.request_id, "0")
     data = structs.replace(request.labelled, actor=request.actor, because=request.because)
     writer.record(

@@ -39,15 +39,15 @@ from palimpsest.streams.write.handlers.forget import remember
 from palimpsest.streams.write.handlers.unmerge import reinstate
 
 STEPS = 200
-"""Steps of a bulk request between two commits: candidates looked at, and commands. In a memory of
-thousands of members each command takes some hundredths of a second."""
+"""Steps of a bulk request between two commits, counting candidates scanned and commands. In a
+memory of thousands of members each command takes some hundredths of a second."""
 
 Step = Unmerge | ReinstateRequest | Retract | Restore
 Told = TypeVar("Told")
 
 
 def reverse(executor: Executor, request: ReverseRequest) -> Reversals:
-    """Take out every join that a selection means."""
+    """Reverse every join that a selection matches."""
     found = _Bulk(executor, _describe_join, dry_run=request.dry_run)
     found.carry_out(request.selection, lambda ledger: reverse_commands(ledger, request))
     answer: Reversals = {
@@ -63,7 +63,7 @@ def reverse(executor: Executor, request: ReverseRequest) -> Reversals:
 
 
 def reinstate_many(executor: Executor, request: ReinstateManyRequest) -> Reinstatements:
-    """Take back the reversal of every join that a selection means."""
+    """Take back the reversal of every join that a selection matches."""
     found = _Bulk(executor, _describe_join, dry_run=request.dry_run)
     found.carry_out(
         request.selection,
@@ -84,7 +84,7 @@ def reinstate_many(executor: Executor, request: ReinstateManyRequest) -> Reinsta
 
 
 def retract(executor: Executor, request: RetractRequest) -> Retractions:
-    """Hide every candidate that a selection means."""
+    """Hide every candidate that a selection matches."""
     found = _Bulk(executor, _describe_candidate, dry_run=request.dry_run)
     found.carry_out(request.selection, lambda ledger: retract_commands(ledger, request))
     answer: Retractions = {
@@ -100,7 +100,7 @@ def retract(executor: Executor, request: RetractRequest) -> Retractions:
 
 
 def restore(executor: Executor, request: RestoreRequest) -> Restorations:
-    """Bring back every retracted candidate that a selection means, or all of a forgetting."""
+    """Restore every retracted candidate that a selection matches, or all of a forgetting."""
     if request.selection is None:
         return remember(executor, request)
     found = _Bulk(executor, _describe_candidate, dry_run=request.dry_run)
@@ -119,8 +119,9 @@ def restore(executor: Executor, request: RestoreRequest) -> Restorations:
 class _Bulk(Generic[Told]):
     """What a bulk request did; nothing is done twice.
 
-    A dry run describes each target: a count does not show that a selection matches the wrong ones.
-    And it counts the questions that would be open again, each of which the judge is paid for.
+    A dry run describes each target, because a count does not show that a selection matches the
+    wrong ones. It also counts the questions that would be open again, because the judge is paid for
+    each.
     """
 
     executor: Executor
@@ -159,7 +160,7 @@ class _Bulk(Generic[Told]):
             self._count(1)
 
     def _count(self, steps: int) -> None:
-        """Commit once there were enough steps since the last commit."""
+        """Count steps, and commit after enough of them."""
         self._steps += steps
         if self._steps >= STEPS:
             self.executor.commit_part()
@@ -187,9 +188,10 @@ def _target(command: Step) -> str:
 def _run_step(
     executor: Executor, ledger: Ledger, step: Step, meant: tuple[str, ...]
 ) -> tuple[list[str] | None, list[NotDone]]:
-    """The events of a step, or None, and what could not be: it, or what comes back with its join.
+    """The events of a step, or None if it was refused, and all refusals.
 
-    Of joins that are `meant` together, one may have come back with an earlier one.
+    Joins that should come back with its join may be refused as well. If several joins are `meant`,
+    one may already have come back with an earlier one.
     """
     if not isinstance(step, ReinstateRequest):
         events, why = run_one(executor, step, _target(step))

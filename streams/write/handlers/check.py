@@ -1,4 +1,4 @@
-"""What would become of a candidate: as the writer would decide now, and nothing is written."""
+"""What the writer would decide on a candidate now; nothing is written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from palimpsest.streams.write.writer import Writer
 
 
 def check(writer: Writer, request: CheckRequest) -> Checked:
-    """Find out what would become of a candidate."""
+    """Find out what would be decided on a candidate."""
     begun = time.perf_counter()
     found = writer.foresee(request)
     milliseconds = round((time.perf_counter() - begun) * 1000, 3)
@@ -30,7 +30,7 @@ def check(writer: Writer, request: CheckRequest) -> Checked:
 
 
 def undecided(found: Outcome, policy: Policy) -> Checked:
-    """The answer about a row that is known already, or invalid: nobody is compared with it."""
+    """The answer about a row that is known already or invalid; it is not compared."""
     assert found.result in ("decided", "known", "invalid")
     return Checked(
         result=found.result,
@@ -51,7 +51,7 @@ def undecided(found: Outcome, policy: Policy) -> Checked:
 
 
 def _decided(answer: Checked, events: list[AnyEvent], ledger: Ledger) -> None:
-    """A decision, and the settlement that follows at once where no judge is asked."""
+    """Fill in a decision, and the settlement that follows at once if no judge is asked."""
     first, last = events[0], events[-1]
     assert isinstance(first, Decided)
     assert isinstance(last, Decided | Settled)

@@ -1,4 +1,4 @@
-"""Forgetting memories, and remembering them exactly (docs/intent.md)."""
+"""Forgetting memories, and restoring them exactly (docs/intent.md)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from palimpsest.streams.write.executor import (
 from palimpsest.streams.write.handlers.unmerge import as_found
 
 FORGET = "forget"
-"""The target of a forgetting's command: its first event follows from it."""
+"""The target of a forgetting's command, from which the id of its first event follows."""
 
 
 def forget(executor: Executor, request: ForgetRequest) -> Forgotten:
-    """Forget memories; a request that comes again is answered as it was.
+    """Forget memories; a repeated request gets its first answer.
 
-    RefusedError where one of the memories has moved on.
+    Raises RefusedError if one of the memories has changed since.
     """
     if not request.memory_ids:
         return _nothing_forgotten(request)
@@ -65,7 +65,7 @@ def forget(executor: Executor, request: ForgetRequest) -> Forgotten:
 
 
 def _nothing_forgotten(request: ForgetRequest) -> Forgotten:
-    """The answer where there is no memory; RefusedError if one was expected."""
+    """The answer if there is no memory. Raises RefusedError if one was expected."""
     token = versions_of([])
     if request.expect not in (None, token):
         raise RefusedError("moved_on", "the memories that were expected are gone: look again")
@@ -81,7 +81,7 @@ def _nothing_forgotten(request: ForgetRequest) -> Forgotten:
 
 
 def _meant(ledger: Ledger, ids: tuple[str, ...]) -> list[Memory]:
-    """The memories that ids mean, each once."""
+    """The memories of some ids, each once."""
     found = {
         ledger.entries[memory_id].memory.id: ledger.entries[memory_id].memory for memory_id in ids
     }
@@ -89,7 +89,7 @@ def _meant(ledger: Ledger, ids: tuple[str, ...]) -> list[Memory]:
 
 
 def _waiting(ledger: Ledger, meant: list[Memory]) -> list[Waits]:
-    """The candidates whose question to the judge is about one of some memories, or is theirs."""
+    """The candidates that wait for the judge, in one of these memories or about one of them."""
     members = {entry.id for memory in meant for entry in memory.members}
     return [
         {"candidate_id": entry.id, "memory_id": entry.memory.id, "text": entry.text}
@@ -105,9 +105,10 @@ def _waits_on(entry: Entry, members: set[str]) -> bool:
 
 
 def remember(executor: Executor, request: RestoreRequest) -> Restorations:
-    """Take all of a forgetting back; who has one of the texts by now joins its memory.
+    """Take a forgetting back; a candidate that has one of the texts by now joins its memory.
 
-    RefusedError where nothing was forgotten so; `refused` names what later words prevent.
+    `refused` lists what later statements prevent. Raises RefusedError if there is no such
+    forgetting.
     """
     name = request.forgotten or ""
     owner_id = _owner_of(executor, name)
@@ -131,7 +132,7 @@ def remember(executor: Executor, request: RestoreRequest) -> Restorations:
 
 
 def _owner_of(executor: Executor, name: str) -> str:
-    """Whose forgetting it is; RefusedError for an unknown one."""
+    """The owner of a forgetting. Raises RefusedError if it is unknown."""
     try:
         owner_id = executor.log.owner_of(event_id(event_id(name, FORGET), "0"))
     except ValueError:

@@ -1,8 +1,8 @@
 """Batch runs: one owner's memories, a step and the time it was due (docs/policies.md).
 
-A run is named by these three, so however many ask for it, it is done once. Its joins and the event
-that records it are one commit. A rule that asks the judge has its joins requested one by one from
-outside (`palimpsest.jobs.dedupe`); then only the conditions and the record are made here.
+These three identify a run, so it is done once, however often it is requested. Its joins and the
+event that records it are one commit. If the rule asks the judge, its joins are requested one by one
+from outside (`palimpsest.jobs.dedupe`); then this module only checks the conditions and records it.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from palimpsest.streams.write.executor import Executor
 _log = logging.getLogger(__name__)
 
 TOO_MANY = 0.5
-"""The share of an owner's memories above which a run that removes them is a warning."""
+"""A run that removes more than this share of an owner's memories gets a warning."""
 TOO_LONG_MS = 60_000.0
-"""How long a run may take before that is a warning."""
+"""A run that takes longer gets a warning."""
 AHEAD_SECONDS = 300.0
-"""How far a clock elsewhere may be ahead: what is due later than that is not due."""
+"""How far another machine's clock may be ahead: a run due later than that is refused."""
 
 
 def carry_out_run(executor: Executor, request: RunRequest) -> RunReport:
-    """Run a step of the policy, unless it is skipped; what was done before is answered as then.
+    """Run a step of the policy, unless it is skipped; a repeated run gets its recorded answer.
 
-    RefusedError for an owner without memories, a policy without batch rules, a time to come, and
-    an owner with other events than expected.
+    Raises RefusedError for an owner without memories, a policy without batch rules, a run due in
+    the future, or an owner whose number of events is not the expected one.
     """
     run = run_id(request.owner_id, request.step, request.due)
     found = executor.log.find(event_id(run, "0"))
@@ -127,7 +127,7 @@ def _carry_out_joins(
     run: str,
     composed: Sequence[ComposedText],
 ) -> tuple[Figures, list[RunJoin], list[ToCompose]]:
-    """The figures, the joins, and what has to be composed before more can be made."""
+    """Make the joins; returns the figures, the joins, and texts to compose for further joins."""
     began, before, seen = time.perf_counter(), living(ledger), Run(_unreported)
     joined: list[RunJoin] = []
     for planned in by_pairs(ledger, executor.policy, rule, seen, composed):
@@ -142,11 +142,11 @@ def _carry_out_joins(
 
 
 def _unreported(_what: str, _share: float | None) -> None:
-    """A run within the writer is over before its progress could be reported."""
+    """Ignore progress: a run within the writer is over before it could be reported."""
 
 
 def figures_of(before: int, after: int, duration_ms: float) -> Figures:
-    """The figures of every run: memories before and after, what that removed, and how long."""
+    """The figures of every run: memories before, after and removed, and the duration."""
     removed = before - after
     return {
         "memories_before": before,
@@ -158,7 +158,7 @@ def figures_of(before: int, after: int, duration_ms: float) -> Figures:
 
 
 def warnings(figures: Figures) -> Iterator[str]:
-    """What a person should look at: that a run removed too much, or took too long."""
+    """Warnings for a person: a run removed too much, or took too long."""
     if figures.get("removal_rate", 0) > TOO_MANY:
         share = f"{figures['removal_rate']:.0%} of the memories were absorbed"
         yield f"{share}: the threshold may be too low"

@@ -1,4 +1,4 @@
-"""What the end of a session leads to, as commands of its writer (docs/designs/layered.md)."""
+"""The commands that the end of a session leads to (docs/designs/layered.md)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from palimpsest.streams.dedupe.consolidate import CHECK, figures, joins, plan
 
 
 def run_of(end: EndSession) -> str:
-    """The id of the run that the end of a session leads to: it follows from the command's own."""
+    """The id of the run that the end of a session leads to, derived from the command's id."""
     return event_id(end.command_id, CHECK)
 
 
 def consolidate(
     end: EndSession, ledger: Ledger, policy: Policy, now: datetime
 ) -> Iterator[Operation]:
-    """The joins of an ended session, each to be carried out before the next, and their record.
+    """The joins of an ended session, each to be executed before the next, and their record.
 
-    Nothing where the policy has no such rule. What stands between two by their turn is left out.
+    None if the policy has no such rule. Joins that are prevented by the time of their turn are left
+    out.
     """
     rule = policy.consolidate
     if rule is None or not policy.enabled:

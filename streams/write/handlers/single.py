@@ -1,4 +1,4 @@
-"""Requests that are one command of one owner: of the same kind, with the request's fields."""
+"""Requests that become one command of one owner, of the same kind and with the same fields."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def _command(
     owner_id: str,
     composition: Composition | None = None,
 ) -> Command:
-    """A request as its command, for its owner, and with the vector of its text."""
+    """A request as its command, with its owner, and with the composition of its text."""
     head = command_head(request, owner_id, target_of(request))
     return kind(**{**dict(request), **head, "composition": composition})
 
 
 def merge(executor: Executor, request: MergeRequest) -> Merged:
-    """Join two candidates, as a person says that they are the same."""
+    """Join two candidates that a person states are the same."""
     owner_id = owner_of_candidate(executor, request.a)
     events = executor.run(_command(Merge, request, owner_id))
     entries = executor.ledger(owner_id).entries
@@ -90,7 +90,7 @@ def separate(executor: Executor, request: SeparateRequest) -> Apart:
 
 
 def withdraw(executor: Executor, request: WithdrawRequest) -> Apart:
-    """Take back what people said of two candidates."""
+    """Withdraw people's latest statement about two candidates."""
     owner_id = owner_of_candidate(executor, request.a)
     executor.run(_command(Withdraw, request, owner_id))
     return _apart(executor, owner_id, request)
@@ -111,7 +111,7 @@ def confirm(executor: Executor, request: ConfirmRequest) -> Agreed:
 
 
 def set_expiry(executor: Executor, request: SetExpiryRequest) -> NewExpiry:
-    """Have a candidate expire at another time, or never."""
+    """Change when a candidate expires, or make it never expire."""
     owner_id = owner_of_candidate(executor, request.candidate_id)
     [event] = executor.run(_command(SetExpiry, request, owner_id))
     entry = executor.ledger(owner_id).entries[request.candidate_id]
@@ -124,7 +124,7 @@ def set_expiry(executor: Executor, request: SetExpiryRequest) -> NewExpiry:
 
 
 def set_names(executor: Executor, request: SetNamesRequest) -> Names:
-    """Say by which names an owner is called."""
+    """Replace the names that an owner is called by."""
     executor.run(_command(SetNames, request, request.owner_id))
     return {"owner_id": request.owner_id, "names": [*request.names]}
 

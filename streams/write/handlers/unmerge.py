@@ -1,4 +1,4 @@
-"""Un-merging: joins out, and what would have been decided otherwise (docs/design.md)."""
+"""Un-merging: reversing joins, and what would have been decided without them (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ from palimpsest.streams.write.executor import (
 
 
 def unmerge(executor: Executor, request: UnmergeRequest) -> Unmerged:
-    """Take joins out; RefusedError if none can be.
+    """Reverse joins. Raises RefusedError if none can be reversed.
 
-    With `dry_run` or `with_consequences` also which later decisions rested on the joins, and with
-    the latter these are carried out as well. Asked again it answers as it did, and does nothing.
+    With `dry_run` or `with_consequences`, the answer lists the later decisions that rested on the
+    joins; the latter also carries them out. A repeated request gets its first answer and does
+    nothing.
     """
     owner_id = (
         owner_of_decision(executor, request.decision_id)
@@ -83,7 +84,7 @@ def _is_exact(ledger: Ledger, decision_id: str) -> bool:
 
 
 def _earlier(executor: Executor, owner_id: str, request: UnmergeRequest) -> Recorded | None:
-    """The first event of the same request, where it was carried out before."""
+    """The first event of the same request, if it was carried out before."""
     ledger = executor.ledger(owner_id)
     own = (event_id(command.command_id, "0") for command in unmerge_commands(ledger, request))
     events = [executor.log.find(some_id) for some_id in own if some_id in ledger.events]
@@ -93,7 +94,7 @@ def _earlier(executor: Executor, owner_id: str, request: UnmergeRequest) -> Reco
 
 
 def as_found(executor: Executor, first: Recorded) -> DryRun:
-    """The log as the request found it: executed again there, it is answered as it was.
+    """A dry run on the log as the request found it, so that it gives the same answer again.
 
     All that a request does is committed at once, so nothing of it is left to be done.
     """
@@ -113,11 +114,11 @@ def reinstate(
     """Take a reversal back, with all that its request did because of it.
 
     `taken_back` are the joins that were made because of the reversal, `confirmed` those of them
-    that a review had confirmed, `reinstated` those that are back, `refused` what later words
-    prevent, and `events` the ids of what was recorded. RefusedError where the join itself cannot
-    come back: then nothing happens. Asked again it answers as it did. `also` may come back with it,
-    where none could come back alone. Unless it `shows` them, the answer has no memories: one of
-    thousands of members costs more than its join.
+    that a review had confirmed, `reinstated` the joins that are back, `refused` what later
+    statements prevent, and `events` the ids of the recorded events. Raises RefusedError, without
+    any effect, if the join itself cannot come back. A repeated request gets its first answer.
+    `also` are joins that may come back with it if none could come back alone. Without `shows`, the
+    answer has no memories: showing one of thousands of members costs more than its join.
     """
     owner_id = owner_of_decision(executor, request.decision_id)
     first = executor.log.find(event_id(event_id(request.request_id, request.decision_id), "0"))
@@ -125,7 +126,7 @@ def reinstate(
         return _put_back(as_found(executor, first), owner_id, request, also, shows=shows)
     asked_for = reinstate_commands(executor.ledger(owner_id), request, executor.policy)
     if len(asked_for) > 1 and not isinstance(executor, DryRun):
-        # Other joins go out before this one comes back, so first it is tried on what is committed.
+        # Other joins are reversed before this one comes back: try it first on the committed state.
         executor.commit_part()
         trial = DryRun(executor.log, executor.policy, executor.clock)
         try:
@@ -196,7 +197,7 @@ def _target(command: Unmerge | Redecide | Reinstate | Combine) -> str:
 def _add_consequences(
     executor: Executor, request: UnmergeRequest, answer: Unmerged, ledger: Ledger
 ) -> None:
-    """Add to the answer what else would have been decided, as the log has it before this commit."""
+    """Add the consequences to the answer, by the log before this commit; execute them if asked."""
     out, policies = answer["reversed"], executor.log.policies()
     by_merges = any(
         policy.search == "memories" or isinstance(policy.dedupe, PairsDedupe)
@@ -239,7 +240,7 @@ def _execute(
 def _embed(
     executor: Executor, command: Unmerge | Redecide | Combine
 ) -> Unmerge | Redecide | Combine:
-    """The command; a text that no run had put together before gets its vector now."""
+    """The command; a text that no run has composed before gets its vector now."""
     text = command.composition if isinstance(command, Combine) else None
     if text is None or text.content.vector is not None:
         return command

@@ -1,4 +1,4 @@
-"""Updates and their undoing: one event says another text of a memory (docs/update.md)."""
+"""Updates, which change the text of a memory in one event, and undoing them (docs/update.md)."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from palimpsest.streams.write.handlers.unmerge import as_found
 
 
 def update(executor: Executor, request: UpdateRequest) -> Updated:
-    """Change the text of a memory; a request that comes again is answered as it was.
+    """Change the text of a memory; a repeated request gets its first answer.
 
-    The same text as before changes nothing. RefusedError if it is impossible.
+    The same text as before changes nothing. Raises RefusedError if it is impossible.
     """
     owner_id = owner_of_candidate(executor, request.memory_id)
     require_owner(owner_id, request.owner_id, request.memory_id)
@@ -45,7 +45,7 @@ def update(executor: Executor, request: UpdateRequest) -> Updated:
 
 
 def _first(executor: Executor, *events: str) -> Recorded | None:
-    """The event by which a request was carried out before, if it was."""
+    """The event that shows that a request was carried out before, if it was."""
     return next((found for event in events if (found := executor.log.find(event))), None)
 
 
@@ -81,13 +81,13 @@ def _describe_face(face: Face) -> Displaced:
 
 
 def _with_text(ledger: Ledger, entry: Entry, text: str) -> list[Entry]:
-    """Who living has this text in the scope, or a composed one that says so."""
+    """The living candidate of the scope with this text, or the one that speaks it if composed."""
     target = verbatim_target(ledger, entry.fields.namespace, content_of(text))
     return [target] if target is not None and target.living else []
 
 
 def _command(executor: Executor, ledger: Ledger, request: UpdateRequest, entry: Entry) -> Update:
-    """The text as a candidate of the memory's scope, like the one that spoke until now."""
+    """The command that adds the text as a candidate of the memory's scope."""
     prepared = prepare(_candidate(request, entry))
     content = _content(executor, ledger, request, entry)
     return Update(
@@ -105,7 +105,7 @@ def _command(executor: Executor, ledger: Ledger, request: UpdateRequest, entry: 
 
 
 def _content(executor: Executor, ledger: Ledger, request: UpdateRequest, entry: Entry) -> Content:
-    """The text with its vector, unless it is known here."""
+    """The text, with a vector unless the scope has the text already."""
     distinct = ledger.distinct(entry.fields.namespace, verbatim_hash(request.text))
     if distinct is None or distinct.over or not distinct.members:
         return executor.new_text(request.text)
@@ -113,7 +113,7 @@ def _content(executor: Executor, ledger: Ledger, request: UpdateRequest, entry: 
 
 
 def _candidate(request: UpdateRequest, entry: Entry) -> Candidate:
-    """The text as a candidate: what is not said of it is as of the text that spoke until now."""
+    """The text as a candidate; omitted fields are copied from the one that spoke until now."""
     was = entry.memory.face.speaker.fields
     return Candidate(
         owner_id=was.owner_id,
@@ -138,7 +138,7 @@ def _candidate(request: UpdateRequest, entry: Entry) -> Candidate:
 
 
 def undo(executor: Executor, request: UndoRequest) -> Undone:
-    """Take an update back; a request that comes again is answered as it was."""
+    """Undo an update; a repeated request gets its first answer."""
     owner_id = (
         owner_of_decision(executor, request.decision_id)
         if request.decision_id is not None
@@ -178,7 +178,7 @@ def _describe_undo(edge: Edge, joins: list[Edge], events: list[AnyEvent]) -> Und
 
 
 def _update_named(ledger: Ledger, request: UndoRequest) -> Edge:
-    """The update that a request names; RefusedError where it names none."""
+    """The update that a request names. Raises RefusedError if it names none."""
     if request.decision_id is not None:
         edge = ledger.edges.get(request.decision_id)
     else:

@@ -1,7 +1,7 @@
 """The texts that the guard finds near-identical to a newcomer's, whatever their cosine.
 
-For owners who have names: another name moves a text further than other subjects do, so that the one
-that says the same may not be among the nearest (docs/guard.md, Names).
+For owners with names: a different name changes a vector more than a different subject does, so the
+text that says the same may not be among the nearest (docs/guard.md, Names).
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from palimpsest.streams.core.neighbour_lookup import reading_of
 from palimpsest.streams.guard import Reading, Tables, passes
 
 MOST = 5
-"""Texts that are handed on, the earliest."""
+"""Maximum number of texts returned, the earliest ones."""
 
 
 class AlikeIndex:
-    """The distinct texts of a scope by the words that no edit changes."""
+    """The distinct texts of a scope, by the words that no edit changes."""
 
     def __init__(self, scope: Scope, tables: Tables) -> None:
         self._scope = scope
@@ -26,7 +26,7 @@ class AlikeIndex:
         self._names: tuple[str, ...] = ()
 
     def of(self, content: Content, names: tuple[str, ...]) -> list[Distinct]:
-        """The current texts that are near-identical to a newcomer's, by the owner's names."""
+        """The current texts that are near-identical to a newcomer's, given the owner's names."""
         if names != self._names:
             self._by_words.clear()
             self._seen, self._names = 0, names

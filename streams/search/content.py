@@ -18,7 +18,7 @@ STOPWORDS: Final = frozenset(
     "preference constraint decision observation code config pattern "
     "architecture root_cause tradeoff revert".split()
 )
-"""As in the document; names of categories say nothing about a memory's topic."""
+"""As listed in the design; names of categories say nothing about a memory's topic."""
 
 HAN = r"\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 KANA = r"\u3040-\u30ff\u31f0-\u31ff"
@@ -42,7 +42,7 @@ def terms(text: str) -> tuple[str, ...]:
 
 
 def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
-    """The share of all words that two sets have in common; 0 if both are empty."""
+    """The share of the words of both sets that they have in common; 0 if both are empty."""
     union = len(a | b)
     return len(a & b) / union if union else 0.0
 

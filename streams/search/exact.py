@@ -23,7 +23,7 @@ LARGEST_SQUARED_NORM: Final = 32.0
 def squared_norm(vector: NDArray[np.float16], dimension: int) -> float:
     """The exact squared norm of one vector of shape (dimension,).
 
-    ValueError if it is not float16 of that shape, not finite, or not below 32.
+    Raises ValueError if it is not float16 of that shape, not finite, or not below 32.
     """
     if vector.dtype != np.float16 or vector.shape != (dimension,):
         raise ValueError(f"need float16 ({dimension},), got {vector.dtype} {vector.shape}")
@@ -48,7 +48,7 @@ class SearchVector:
 
     @classmethod
     def of(cls, vector: NDArray[np.float16]) -> Self:
-        """Prepare a vector (dimension,); ValueError as in `squared_norm`."""
+        """Prepare a vector (dimension,). Raises ValueError like `squared_norm`."""
         squared = squared_norm(vector, len(vector))
         return cls(vector, vector.astype(np.float32), squared, sqrt(squared))
 
@@ -58,7 +58,7 @@ def squared_norms(
 ) -> NDArray[np.float64]:
     """The exact squared norms (b,) of vectors (b, dimension), also given as float64.
 
-    ValueError as in `squared_norm`.
+    Raises ValueError like `squared_norm`.
     """
     if vectors.dtype != np.float16 or vectors.shape[1:] != (dimension,):
         raise ValueError(f"need float16 (b, {dimension}), got {vectors.dtype} {vectors.shape}")
@@ -71,7 +71,7 @@ def squared_norms(
 def cosine(a: NDArray[np.float16], b: NDArray[np.float16]) -> float:
     """The exact cosine of two float16 vectors, rounded to four decimals; 0.0 if one is zero.
 
-    ValueError as in `squared_norm`.
+    Raises ValueError like `squared_norm`.
     """
     squared = np.array([squared_norm(a, len(a)) * squared_norm(b, len(a))])
     dot = np.array([a.astype(np.float64) @ b.astype(np.float64)])
@@ -87,7 +87,7 @@ def cosines(dots: NDArray[np.float64], squared: NDArray[np.float64]) -> NDArray[
 def covered(some: NDArray[np.float16], others: NDArray[np.float16]) -> float:
     """The lowest cosine of any vector on either side (n, dimension) with its nearest on the other.
 
-    Exact, and rounded to four decimals. ValueError as in `squared_norm`.
+    Exact, and rounded to four decimals. Raises ValueError like `squared_norm`.
     """
     dimension = some.shape[1]
     a, b = some.astype(np.float64), others.astype(np.float64)

@@ -1,4 +1,4 @@
-"""The texts of a newcomer's frame, whatever their cosine (docs/guard.md, Frames)."""
+"""Finds the texts that share a newcomer's frame, whatever their cosine (docs/guard.md, Frames)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _NONE = -1
 
 
 class FrameIndex:
-    """The distinct texts of a scope by the keys of which those of one frame share one.
+    """The distinct texts of a scope by their keys; texts of one frame share at least one key.
 
-    Of a key only its hash is kept: texts that share but that are no frame. It has the last of its
-    places, and a place its row and the place before it: most keys are of
-    one text alone, and a list for each took as much as the text.
+    Only the hash of a key is kept: `frame` rejects texts that share nothing else. The places of a
+    key are a linked list: each place has its row and the previous place. Most keys belong to a
+    single text, and a Python list for each key took as much memory as the text.
     """
 
     def __init__(self, scope: Scope) -> None:
@@ -31,9 +31,9 @@ class FrameIndex:
         self._names: tuple[str, ...] = ()
 
     def of(self, content: Content, names: tuple[str, ...]) -> list[Distinct]:
-        """The current texts of a newcomer's frame, those said last first; none of a series.
+        """The current texts of a newcomer's frame, latest said first; empty if they are a series.
 
-        `names` are the owner's: under others, texts have other keys.
+        `names` are the owner's: with other names, texts have other keys.
         """
         if names != self._names:
             self._last.clear()
@@ -51,7 +51,7 @@ class FrameIndex:
         return sorted(found, key=lambda distinct: distinct.members[-1].place, reverse=True)
 
     def _sharing(self, keys: Iterable[int]) -> list[int]:
-        """The rows that have one of some keys, the latest first."""
+        """The rows that have any of these keys, latest first."""
         found = set[int]()
         for key in keys:
             place = self._last.get(key, _NONE)
@@ -61,7 +61,7 @@ class FrameIndex:
         return sorted(found, reverse=True)
 
     def _follow(self) -> None:
-        """Index what is new; a text that is retracted is passed over when it is met."""
+        """Index new texts; retracted ones are skipped when they are found."""
         for row in range(self._seen, len(self._scope.rows)):
             for key in kept_frame_keys(self._scope.rows[row].members[0].text, self._names):
                 self._before.append(self._last.get(key, _NONE))

@@ -1,8 +1,8 @@
 """Full-text search over the texts of one scope: BM25 as SQLite's FTS5 ranks.
 
 A row with any term of the query is a hit. A term in more than half of the rows weighs next to
-nothing, as in FTS5. Scores are rounded before they are compared: logarithms differ in the last
-digit from machine to machine, and the order must not.
+nothing, as in FTS5. Scores are rounded before they are compared, because logarithms differ in the
+last digit between machines, and the order must not.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Final
 K1: Final = 1.2
 B: Final = 0.75
 LEAST_IDF: Final = 1e-6
-"""FTS5's weight of a term that is in half of the rows or more."""
+"""FTS5's weight of a term in half of the rows or more."""
 DECIMALS: Final = 9
 
 
 class FullTextIndex:
-    """Texts as their terms, in the order of arrival. Rows are 0..n-1."""
+    """The terms of texts, in order of arrival. Rows are 0..n-1."""
 
     __slots__ = ("_length", "_living", "_postings", "_rows")
 
@@ -41,7 +41,7 @@ class FullTextIndex:
         return row
 
     def replace(self, row: int, terms: Sequence[str]) -> None:
-        """Replace the text of a row; this restores a removed row. IndexError for none."""
+        """Replace the text of a row; this restores a removed one. Raises IndexError for no row."""
         self.remove(row)
         counted = self._rows[row] = Counter(terms)
         self._living += 1
@@ -50,7 +50,7 @@ class FullTextIndex:
             self._postings.setdefault(term, {})[row] = count
 
     def remove(self, row: int) -> None:
-        """Exclude `row` until it is replaced. IndexError if there is no such row."""
+        """Exclude `row` until it is replaced. Raises IndexError if there is no such row."""
         if row < 0:
             raise IndexError(row)
         before, self._rows[row] = self._rows[row], None

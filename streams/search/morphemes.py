@@ -1,12 +1,12 @@
-"""The words of a text as a dictionary has them: Chinese, Japanese, Korean, and what is attached.
+"""The words of a text in dictionary form, also in Chinese, Japanese and Korean.
 
-Jaccard compares them if a policy says so; `find` and recall by words use them where the extra is
+Jaccard compares them if a policy says so; `find` and recall by words use them if the extra is
 installed.
 
-Runs of these scripts are taken apart by Lindera, whose dictionaries are in its package (the extra
-`cjk`): deterministic, and the same on every machine. Particles and endings are left out, verbs and
-adjectives stand in their base form. Of other words, elided articles (*l'école*) and endings behind
-an apostrophe (*Ankara'da*) are left out, and a dotted capital I is an i.
+Runs of these scripts are segmented by Lindera, whose dictionaries are in its package (the extra
+`cjk`): deterministic, and the same on every machine. Particles and endings are left out; verbs and
+adjectives are in their base form. In other scripts, elided articles (*l'école*) and endings after
+an apostrophe (*Ankara'da*) are left out, and a dotted capital I becomes an i.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ HAN_CHARACTER = re.compile(f"[{HAN}]")
 _KANA = re.compile(f"[{KANA}]")
 _ELIDED = re.compile(ELIDED.replace("'", "['’]"))
 _NEGATIONS: Final = frozenset({"ない", "ぬ", "ん"})
-"""Auxiliaries of Japanese that are kept: without them, a text says the contrary."""
+"""Japanese auxiliaries that are kept: without them, a text would say the contrary."""
 _REMEMBERED = 1024
 
 
 class Morpheme(NamedTuple):
-    """A word of a text, and where it stands in `plain(text)`."""
+    """A word of a text, and its place in `plain(text)`."""
 
     base: str
-    """As a dictionary has it."""
+    """Its dictionary form."""
     as_written: bool
-    """Whether it stands so in the text, or inflected."""
+    """Whether the text has it in this form, not inflected."""
     start: int
     end: int
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def morphemes(text: str) -> tuple[str, ...]:
-    """The words of a text, in order; UsageError if the extra is not installed."""
+    """The words of a text, in order. Raises UsageError if the extra is not installed."""
     _library()
     return tuple(word.base for word in morphemes_of(text) if word.base not in STOPWORDS)
 
 
 def morphemes_of(text: str, *, japanese: bool | None = None) -> Iterator[Morpheme]:
-    """The words of a text, in order; they need the extra for Chinese, Japanese and Korean.
+    """The words of a text, in order; Chinese, Japanese and Korean need the extra.
 
-    Han is Japanese if kana stands in the text, or as `japanese` says.
+    Han is read as Japanese if the text has kana, or as `japanese` says.
     """
     text = plain(text)
     japanese = has_kana(text) if japanese is None else japanese
@@ -73,12 +73,12 @@ def morphemes_of(text: str, *, japanese: bool | None = None) -> Iterator[Morphem
 
 
 def plain(text: str) -> str:
-    """In compatible forms and small letters, a dotted I as any other."""
+    """The text in compatibility forms and lower case, a dotted I like any other."""
     return unicodedata.normalize("NFKC", text).casefold().replace("i\u0307", "i")
 
 
 def has_kana(text: str) -> bool:
-    """Whether a text is Japanese for certain."""
+    """Whether a text has kana, so that it is certainly Japanese."""
     return _KANA.search(text) is not None
 
 
@@ -93,7 +93,7 @@ def are_installed() -> bool:
 
 
 def _korean(run: str, start: int) -> Iterator[Morpheme]:
-    """Without particles (J), endings (E) and suffixes (X); of an inflected word, its stem."""
+    """The words without particles (J), endings (E) and suffixes (X); inflected words as stems."""
     for token, begin, end in _tokens("ko-dic", run, start):
         tag, stem = token.details[0], token.details[-1].split("/")[0]
         if tag[0] not in "JEX":
@@ -115,7 +115,7 @@ def _chinese(run: str, start: int) -> Iterator[Morpheme]:
 
 
 def _tokens(dictionary: str, run: str, start: int) -> Iterator[tuple[Any, int, int]]:
-    """The dictionary's tokens of a run that begins at a place, and where each begins and ends."""
+    """The tokens of a run that begins at `start`, with the place of each."""
     for token in _tokenizer(dictionary)(run):
         yield token, start, start + len(token.surface)
         start += len(token.surface)
@@ -123,7 +123,7 @@ def _tokens(dictionary: str, run: str, start: int) -> Iterator[tuple[Any, int, i
 
 @cache
 def _tokenizer(dictionary: str) -> Callable[[str], list[Any]]:
-    """Loads a dictionary once: about .5 s, and 45 (Chinese) to 240 MB (Korean)."""
+    """Load a dictionary, once: about .5 s, and 45 (Chinese) to 240 MB (Korean)."""
     library = _library()
     tokenizer = library.Tokenizer(library.load_dictionary(f"embedded://{dictionary}"))
     tokenise: Callable[[str], list[Any]] = tokenizer.tokenize
@@ -131,9 +131,9 @@ def _tokenizer(dictionary: str) -> Callable[[str], list[Any]]:
 
 
 def cuts_words(query: str, text: str, words: Sequence[Morpheme]) -> bool:
-    """Whether a query stands in a text only across words of Chinese or Japanese: 京都 in 東京都.
+    """Whether every match of a query cuts a word of Chinese or Japanese, like 京都 in 東京都.
 
-    `words` are the text's. Within one word it cuts none: 空港 in 関西国際空港.
+    `words` are the text's. A match inside a single word cuts none, like 空港 in 関西国際空港.
     """
     asked, there = plain(query).strip(), plain(text)
     places = [found.span() for found in re.finditer(re.escape(asked), there)] if asked else []
@@ -144,7 +144,7 @@ def cuts_words(query: str, text: str, words: Sequence[Morpheme]) -> bool:
 
 
 def _crosses(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Whether two stretches overlap, and neither has the other within it."""
+    """Whether two ranges overlap, and neither contains the other."""
     (a, b), (c, d) = sorted((one, other))
     return a < c < b < d
 

@@ -13,8 +13,8 @@ from palimpsest.streams.search.hits import ranked
 class Prefetch:
     """Hits for new candidates by id: among the existing rows, and among each other.
 
-    `found` has a list per new candidate, each with the nearest row even if it is under the `floor`;
-    a peer's `row` is its number in the window, and it counts once it has `arrived` as a row.
+    `found` has a list per new candidate, with the nearest row even if it is below the `floor`. A
+    peer's `row` is its number in the window; it counts once it has arrived as a row of the scope.
     `limit` is the maximum number of hits.
     """
 
@@ -29,7 +29,7 @@ class Prefetch:
         self._number = {candidate_id: number for number, candidate_id in enumerate(newcomers)}
         self._found = found
         self._peers = peers
-        # Who has as many rows that are nearer finds no peer below them.
+        # A candidate with `limit` nearer rows needs no peers below them.
         floors = [hits[limit - 1].score if len(hits) >= limit else floor for hits in found]
         self._near = peers.above(np.maximum(floors, floor))
         self._floor = floor
@@ -39,7 +39,7 @@ class Prefetch:
         self._complete = True
 
     def note_arrived(self, candidate_id: str, row: int) -> None:
-        """Note a new row of the scope. After one from outside the window, all must search again."""
+        """Record a new row. If it is not from this window, all candidates must search again."""
         number = self._number.get(candidate_id)
         if number is None:
             self._complete = False
@@ -48,9 +48,9 @@ class Prefetch:
             self._arrived[number] = True
 
     def hits(self, candidate_id: str) -> list[SearchHit] | None:
-        """The best `limit` of all current rows, or the nearest if none reaches the floor.
+        """The best `limit` of all current rows, or the nearest one if none reaches the floor.
 
-        None if a search is needed.
+        None if a new search is needed.
         """
         number = self._number.get(candidate_id)
         if number is None or not self._complete:
@@ -69,7 +69,7 @@ class Prefetch:
         return ranked(found + there, limit)
 
     def _nearest(self, number: int) -> list[SearchHit]:
-        """The nearest of those that have arrived, mostly all earlier ones; empty if none has."""
+        """The nearest arrived peer, usually one of all earlier ones; empty if none has arrived."""
         nearest = self._peers.nearest_earlier[number]
         if nearest is not None and nearest.row in self._rows and not self._arrived[number:].any():
             return [nearest]

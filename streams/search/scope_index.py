@@ -1,7 +1,7 @@
 """Finds a new candidate's neighbours, by indexes that follow the ledger (docs/design.md).
 
-An index is a function of the ledger: it continues from where it stopped, so events are not passed
-to it. `search: candidates` searches distinct candidates, `search: memories` the faces of living
+An index is a function of the ledger: it reads on from where it stopped, so events are not passed to
+it. `search: candidates` searches distinct candidates, `search: memories` the faces of living
 memories.
 """
 
@@ -54,19 +54,19 @@ from palimpsest.streams.search.prefetch import Prefetch
 Float16 = NDArray[np.float16]
 
 CHANGED_NEAR = 0.45
-"""The cosine from which the nearest text is taken for what a text says that it has changed."""
+"""The cosine from which the nearest text counts as the one whose change a text reports."""
 CHANGED_FROM = 0.35
-"""The same, if both have a word in common that says what they are about."""
+"""The same, if the two have a word of content in common."""
 NEAREST = 32
-"""Texts among which those that speak of the owner are looked for."""
+"""Number of nearest texts that are searched for one that speaks of the owner."""
 _FEW = 8
-"""Up to this number, rows are faster added one by one."""
+"""Up to this number, adding rows one by one is faster."""
 _tokens = lru_cache(maxsize=MOST)(tokens)
 _ready = SearchVectors()
 
 
 def vector_of(vector: Vector) -> Float16:
-    """The numbers of a recorded vector, (dimension,) float16; not to be written to."""
+    """The numbers of a recorded vector, (dimension,) float16; read-only."""
     return np.frombuffer(a2b_base64(vector.data), dtype="<f2")
 
 
@@ -93,7 +93,7 @@ def prepare(vectors: Iterable[Vector]) -> None:
 
 
 def _searchable(vector: Vector) -> SearchVector:
-    """A new candidate's vector for searching; SearchError if it cannot be searched."""
+    """A new candidate's vector for searching. Raises SearchError if it cannot be searched."""
     try:
         return _ready.of(vector.data)
     except ValueError as error:
@@ -129,8 +129,8 @@ class Surroundings(NamedTuple):
 class Reach:
     """A policy's reach in a namespace: inclusive floors, and numbers of neighbours.
 
-    It is all that a search takes from the policy, so two of the same reach find the same.
-    `languages` are those by which names are read, None if nothing is found by them.
+    It is all that a search takes from the policy, so policies of the same reach find the same.
+    `languages` are those that names are read by; None if nothing is found by names.
     """
 
     cosine: float
@@ -226,7 +226,7 @@ class _Rows:
             index.replace(row, vector_of(vector))
 
     def _index(self) -> VectorIndex | None:
-        """The index of all rows; None if there are no vectors. ValueError for an invalid one.
+        """The index of all rows; None if there are no vectors. Raises ValueError for invalid ones.
 
         New vectors are added at the next search: a hundred together take a third of the time.
         """
@@ -249,9 +249,9 @@ class _Rows:
     def near(
         self, query: SearchVector, floor: float, limit: int, *, best: bool = False
     ) -> list[SearchHit]:
-        """The best rows of a query by cosine; SearchError for another dimension.
+        """The best rows of a query by cosine. Raises SearchError for another dimension.
 
-        With `best`, the best one even if it is under the floor.
+        With `best`, the best row even if it is below the floor.
         """
         try:
             index = self._index()
@@ -260,7 +260,7 @@ class _Rows:
             raise SearchError(_cannot(error)) from error
 
     def near_each(self, queries: Float16, floor: float, limit: int) -> list[list[SearchHit]]:
-        """Like `near` with the best one, for each query (b, dimension)."""
+        """Like `near` with `best`, for each query (b, dimension)."""
         try:
             index = self._index()
             if index is None:
@@ -311,7 +311,7 @@ class _Rows:
                 return frozenset(morphemes(text))
 
     def _terms(self, text: str) -> tuple[str, ...]:
-        """What a full-text search finds a text by."""
+        """The terms of a text for full-text search."""
         as_morphemes = self.check is not None and self.check.tokenizer == "morphemes"
         return morphemes(text) if as_morphemes else terms(text)
 
@@ -450,10 +450,10 @@ class ScopeIndex:
     def with_framed(
         self, admit: Admit, near: tuple[Neighbour, ...], names: tuple[str, ...]
     ) -> tuple[Neighbour, ...]:
-        """The neighbours that were found near, and those of the new candidate's frame.
+        """The neighbours `near`, and the newest of those that share the new candidate's frame.
 
-        The newest, as many as the policy asks about; those that were not near have their cosine.
-        `names` are the owner's.
+        The policy limits the number of the latter; those not in `near` get their cosine. `names`
+        are the owner's.
         """
         if not self._most_framed:
             return near
@@ -479,11 +479,11 @@ class ScopeIndex:
         )
 
     def _changed_by(self, admit: Admit, names: tuple[str, ...]) -> list[Distinct]:
-        """What a new candidate that tells of a change may change, if anything.
+        """The text that a new candidate may change, if it reports a change; empty if none.
 
-        The nearest of one sentence that speaks of the owner, or leaves out of whom; if it does
-        neither itself, the nearest. What the owner did may be a change as well, if that is both
-        near and has a word in common.
+        The nearest text of one sentence that speaks of the owner or leaves its subject out; if the
+        new candidate does neither, only the nearest text is considered. Something that the owner
+        did may be a change as well, if the two texts are near and have a word in common.
         """
         content = admit.content
         query, newcomer = self._query(content.vector), kept_reading(content.text)
@@ -504,7 +504,7 @@ class ScopeIndex:
         return []
 
     def _vector(self, entry: Entry) -> Vector | None:
-        """The vector of the policy's model by which an entry is found."""
+        """An entry's vector of the policy's model, for searching."""
         if self._faces:
             return self._of_face(entry.memory)
         return entry.distinct.vector_of(self._model)
@@ -516,7 +516,7 @@ class ScopeIndex:
         return memory.face.distinct.vector_of(self._model)
 
     def _query(self, vector: Vector | None) -> SearchVector | None:
-        """A newcomer's vector for searching; none if it is of another model than the rows'."""
+        """A newcomer's vector for searching; None if its model is not that of the rows."""
         return _searchable(vector) if vector and vector.model == self._model else None
 
     def forgotten(self, admit: Admit) -> tuple[Neighbour, ...]:
@@ -543,7 +543,7 @@ class ScopeIndex:
             return self._of_session(check, admit, near)
         if check is None:
             return []
-        # They are sorted: where the last is under the threshold, so is whoever is not among them.
+        # `near` is sorted: if the last is under the threshold, so are all rows that it lacks.
         all_near = len(near) < self._reach.cosine_top or (
             bool(near) and near[-1].score < check.threshold
         )
@@ -590,7 +590,7 @@ class ScopeIndex:
     def follow(self) -> None:
         """Index what is new in the ledger.
 
-        It costs less soon after an arrival: the vector and tokens are still cached.
+        This is cheaper soon after an arrival, while the vector and tokens are cached.
         """
         if self._faces:
             self._follow_faces()
@@ -601,7 +601,7 @@ class ScopeIndex:
         rows, changed = self._scope.rows, self._scope.changed
         for row in range(self._seen, len(rows)):
             self._put(row, rows[row])
-            # Whom no search returns takes no place among the nearest of the window either.
+            # A row that no search returns must not count among the nearest of the window either.
             if self._prefetched is not None and rows[row].current is not None:
                 self._prefetched.note_arrived(rows[row].members[0].id, row)
         for row in changed[self._changed :]:
@@ -624,7 +624,7 @@ class ScopeIndex:
         self._seen = len(journal)
 
     def _set(self, row: int, entry: Entry | None, text: str, vector: Vector | None) -> None:
-        """Set a row; SearchError if its vector cannot be searched."""
+        """Set a row. Raises SearchError if its vector cannot be searched."""
         try:
             self._rows.put(row, entry, text, vector)
         except ValueError as error:

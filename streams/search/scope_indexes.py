@@ -1,4 +1,4 @@
-"""The neighbours of new candidates in one ledger that is decided on again, outside a writer."""
+"""Finds neighbours in a ledger whose decisions are made again, outside a writer."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from palimpsest.streams.search.scope_index import ScopeIndex
 
 
 class ScopeIndexes:
-    """Search indexes over one ledger, made when first asked for.
+    """Search indexes over one ledger, created on first use.
 
-    If `framed`, the candidates of a newcomer's frame are among its neighbours.
+    If `framed`, the candidates that share a newcomer's frame are among its neighbours.
     """
 
     def __init__(self, *, framed: bool = False) -> None:

@@ -1,9 +1,9 @@
 """Exact Jaccard search over the token sets of one scope.
 
-A set with Jaccard >= t to a query of n tokens shares at least ceil(t n) of them, so it has one of
-any n - ceil(t n) + 1; the rarest of them keep the search off the long postings of common tokens
-(prefix filter: Chaudhuri et al. 2006, Bayardo et al. 2007). Its size m is from t n to n / t, and it
-shares at least t (n + m) / (1 + t). What passes these bounds is scored on the sets.
+A set with Jaccard >= t to a query of n tokens shares at least ceil(t n) of them, so it contains at
+least one of any n - ceil(t n) + 1 of them. Choosing the rarest keeps the search off the long
+postings of common tokens (prefix filter: Chaudhuri et al. 2006, Bayardo et al. 2007). Its size m is
+from t n to n / t, and it shares at least t (n + m) / (1 + t). Sets within these bounds are scored.
 """
 
 from array import array
@@ -18,23 +18,23 @@ from numpy.typing import NDArray
 from palimpsest.streams.search.hits import DECIMALS, SearchHit, ranked
 
 HALF_STEP: Final = 0.5 * 10**-DECIMALS * 1.001
-"""How far under a floor a Jaccard can be and still round up to it, and a little more."""
+"""How far below a floor a Jaccard can be and still round up to it, with a margin."""
 
 SLACK: Final = 1e-6
-"""For the rounding of bounds computed in floats."""
+"""Margin for the rounding of bounds computed in floats."""
 
 SORTING_COSTS: Final = 16
-"""How much dearer sorting a row is than passing over one in a table of counts."""
+"""The cost of sorting a row, relative to that of skipping one in a table of counts."""
 
 FEW_TO_SCORE: Final = 64
-"""Rows that are sooner scored one by one than looked up in a table of those that have a token."""
+"""Up to this number, scoring rows one by one is faster than a lookup in a table for a token."""
 
 
 class TokenIndex:
     """Token sets in the order of arrival, found by Jaccard similarity.
 
-    Rows are 0..n-1. Postings name rows; entries of rows that were replaced or removed stay until
-    they are met and are then seen through, because every score is taken from the row's present set.
+    Rows are 0..n-1. Postings name rows. Entries of rows that were replaced or removed stay, and do
+    no harm, because every score is computed from the row's current set.
     """
 
     __slots__ = ("_ids", "_postings", "_rows", "_sizes")
@@ -58,7 +58,7 @@ class TokenIndex:
         return row
 
     def replace(self, row: int, tokens: frozenset[str]) -> None:
-        """Give a row other tokens; a removed one is back with them. IndexError for none."""
+        """Replace a row's tokens; this restores a removed row. Raises IndexError for no row."""
         before = self._rows[self._existing(row)] or ()
         now = self._numbers(tokens)
         for token in now:
@@ -68,13 +68,13 @@ class TokenIndex:
         self._sizes[row] = len(now)
 
     def remove(self, row: int) -> None:
-        """Exclude `row` until it is replaced. IndexError if there is no such row."""
+        """Exclude `row` until it is replaced. Raises IndexError if there is no such row."""
         self._rows[self._existing(row)] = None
 
     def above(self, tokens: frozenset[str], floor: float, *, limit: int) -> list[SearchHit]:
         """The best `limit` rows whose Jaccard, rounded to four decimals, is at least `floor`.
 
-        Sorted by falling score, then by row. Two empty sets have Jaccard 0: they say nothing alike.
+        Sorted by falling score, then by row. Two empty sets have Jaccard 0.
         """
         known = self._known(tokens)
         hits = []
@@ -85,7 +85,7 @@ class TokenIndex:
         return ranked(hits, limit)
 
     def among(self, tokens: frozenset[str], rows: Sequence[int], floor: float) -> list[SearchHit]:
-        """Those of some rows whose rounded Jaccard is at least `floor`, in the order of `rows`."""
+        """The given rows whose rounded Jaccard is at least `floor`, in order."""
         known = self._known(tokens)
         scored = (
             SearchHit(row, self._score(known, len(tokens), self._existing(row))) for row in rows
@@ -93,7 +93,7 @@ class TokenIndex:
         return [hit for hit in scored if hit.score >= floor]
 
     def _known(self, tokens: frozenset[str]) -> frozenset[int]:
-        """The numbers of those tokens that a row has, or had."""
+        """The numbers of the tokens that any row has or had."""
         return frozenset(map(self._ids.__getitem__, tokens & self._ids.keys()))
 
     def _existing(self, row: int) -> int:
@@ -102,15 +102,15 @@ class TokenIndex:
         return row
 
     def _numbers(self, tokens: frozenset[str]) -> tuple[int, ...]:
-        """The numbers of tokens, which get one if they have none.
+        """The numbers of tokens; new tokens get one.
 
-        A tuple: a set of twelve takes 600 bytes more.
+        A tuple, because a set of twelve takes 600 bytes more.
         """
         ids = self._ids
         if not tokens <= ids.keys():
             for token in tokens:
                 if token not in ids:
-                    # Scopes share the strings, which would take more than all else of them.
+                    # Scopes share the strings, which would take more memory than all the rest.
                     ids[intern(token)] = len(ids)
                     self._postings.append(array("I"))
         return tuple(map(ids.__getitem__, tokens))
@@ -134,7 +134,7 @@ class TokenIndex:
         fits &= sizes[rows] * floor <= size + SLACK
         # A row named twice by one posting, after replacements, only passes more easily.
         rows, shared = _counted(rows[fits], len(self._rows))
-        # What a row may still miss: all of the common tokens are thought to be in it at first.
+        # How many common tokens a row may still lack: at first it is assumed to have them all.
         spare = shared + len(common) - (floor * (size + sizes[rows]) / (1 + floor) - SLACK)
         rows, spare = rows[spare >= 0], spare[spare >= 0]
         for token in common:
@@ -146,7 +146,7 @@ class TokenIndex:
         return possible
 
     def _have(self, token: int) -> NDArray[np.bool_]:
-        """Which rows have a token, or had it before they were replaced."""
+        """A table of the rows that have a token, or had it before they were replaced."""
         table = np.zeros(len(self._rows), np.bool_)
         table[np.frombuffer(self._postings[token], np.uint32)] = True
         return table
@@ -160,7 +160,7 @@ class TokenIndex:
 
 
 def _counted(rows: NDArray[np.uint32], size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The distinct ones of rows below `size`, and how often each is there."""
+    """The distinct rows, all below `size`, and the number of times that each occurs."""
     if len(rows) * SORTING_COSTS < size:
         distinct, counts = np.unique(rows.astype(np.intp), return_counts=True)
         return distinct, counts

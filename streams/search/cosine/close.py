@@ -1,4 +1,4 @@
-"""Compares one query with few rows, in the open segment or picked: for small scopes and new rows.
+"""Compares one query with few rows, in the open segment or picked, for small scopes and new rows.
 
 It gives the same answers as a scan, in a dozen numpy calls instead of sixty. It uses `vecdot`,
 because `@` splits a matrix-vector product among all cores and waits for the slowest: on a busy
@@ -60,14 +60,14 @@ def among(
 def _near(
     query: SearchVector, dots: NDArray[np.float32], norms: NDArray[np.float64], floor: float
 ) -> NDArray[np.intp]:
-    """The indices of vectors, by their products with the query and norms, that may reach it."""
+    """The indices of vectors that may reach the floor, by their products and norms."""
     bar = floor - HALF_STEP - _error(query)
     near: NDArray[np.bool_] = dots >= norms * (bar * query.norm)
     return near.nonzero()[0]
 
 
 def _error(query: SearchVector) -> float:
-    """How far a cosine by a float32 product may be off."""
+    """The maximum error of a cosine by a float32 product."""
     return (len(query.single) + 8) * _ROUNDING
 
 
@@ -78,13 +78,13 @@ def _hits(
     floor: float,
     limit: int | None = None,
 ) -> list[SearchHit]:
-    """The living rows among these that reach the floor; of many those that may be the best."""
+    """The living rows among these that reach the floor; if many, those that may be the best."""
     near = near[rows.living[near]]
     if not len(near):
         return []
     exact = _exact(query, rows, near)
     if limit is not None and len(near) > limit:
-        # A rounded score is one step (.0001) lower at most than that of the last of the best.
+        # A rounded score may be at most one step (.0001) below that of the last of the best.
         few = exact >= np.partition(exact, -limit)[-limit] - 2 * HALF_STEP
         near, exact = near[few], exact[few]
     scores = [round(score, DECIMALS) for score in exact.tolist()]

@@ -19,7 +19,7 @@ LARGEST_CODE: Final = 127
 
 
 class CoarseRows:
-    """The codes of n unit rows (n, d), one step size a row."""
+    """The codes of n unit rows (n, d), with one step size per row."""
 
     __slots__ = ("_codes", "_offsets", "_steps", "residual")
 

@@ -50,25 +50,25 @@ class VectorIndex:
         return len(self._rows)
 
     def append(self, vector: SearchVector) -> int:
-        """Add a vector and return its row; ValueError if it has another dimension."""
+        """Add a vector and return its row. Raises ValueError if it has another dimension."""
         return self._rows.append(self._checked(vector))
 
     def extend(self, vectors: NDArray[np.float16]) -> int:
         """Add vectors (n, dimension) and return the row of the first.
 
-        ValueError as in `squared_norm`; then none of them is added.
+        Raises ValueError like `squared_norm`; then none of them is added.
         """
         return self._rows.extend(vectors)
 
     def replace(self, row: int, vector: NDArray[np.float16]) -> None:
-        """Replace the vector of a row; a removed row is restored by it.
+        """Replace the vector of a row; this restores a removed row.
 
-        IndexError if there is no such row, ValueError as in `squared_norm`.
+        Raises IndexError if there is no such row, and ValueError like `squared_norm`.
         """
         self._rows.replace(row, vector)
 
     def remove(self, row: int) -> None:
-        """Exclude a row until it is replaced. IndexError if there is no such row."""
+        """Exclude a row until it is replaced. Raises IndexError if there is no such row."""
         self._rows.remove(row)
 
     def above(
@@ -82,9 +82,9 @@ class VectorIndex:
     ) -> list[list[SearchHit]]:
         """For each query the best `limit` rows from `start` on with a rounded cosine >= `floor`.
 
-        With `best`, the best one even if it is under the floor. Queries have shape (b, dimension).
+        With `best`, the best row even if it is below the floor. Queries have shape (b, dimension).
         Each list is sorted by falling score, then by row.
-        ValueError as in `squared_norm`, and where `limit` is under 1 or `start` under 0.
+        Raises ValueError like `squared_norm`, and if `limit` is below 1 or `start` below 0.
         """
         _require(limit, start)
         answers: list[list[SearchHit]] = []
@@ -111,9 +111,9 @@ class VectorIndex:
         return hits
 
     def cosines(self, query: SearchVector, rows: Sequence[int]) -> list[float | None]:
-        """The exact cosines of a query and some rows; None for a removed one.
+        """The exact cosines of a query and some rows; None for a removed row.
 
-        ValueError if it has another dimension, IndexError if there is no such row.
+        Raises ValueError if it has another dimension, and IndexError if there is no such row.
         """
         if not rows:
             return []
@@ -125,7 +125,7 @@ class VectorIndex:
     def among(self, query: SearchVector, rows: Sequence[int], floor: float) -> list[SearchHit]:
         """The given rows whose rounded cosine with a query is at least `floor`, in order.
 
-        ValueError if it has another dimension, IndexError if there is no such row.
+        Raises ValueError if it has another dimension, and IndexError if there is no such row.
         """
         if not rows:
             return []
@@ -207,8 +207,8 @@ def _contenders(pairs: Pairs, queries: int, limit: int) -> Pairs:
 def pairs_above(vectors: NDArray[np.float16], floor: float) -> list[tuple[float, int, int]]:
     """All pairs of vectors (n, dimension) whose rounded cosine is at least `floor`.
 
-    As (cosine, earlier row, later row), nearest first; ties go to the earlier rows. ValueError as
-    in `squared_norm`.
+    As (cosine, earlier row, later row), nearest first; ties go to the earlier rows. Raises
+    ValueError like `squared_norm`.
     """
     index = VectorIndex(vectors.shape[1])
     index.extend(vectors)

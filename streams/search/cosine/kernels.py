@@ -1,7 +1,7 @@
 """Operations that numpy lacks or is slow at, in ONNX Runtime sessions that all scopes share.
 
-One thread each, so that the embedder keeps its own. Widening is exact, integer products have no
-rounding, and those of floats are rounded as their callers expect of any order of the sums.
+Each session has one thread, so that the embedder keeps its own. Widening is exact, integer products
+are not rounded, and the error of float products is within what callers allow for any order of sums.
 """
 
 from functools import cache
@@ -19,7 +19,7 @@ Seven bits, because without VNNI ONNX Runtime adds two products in 16 bits, and 
 """
 
 NUMPY_WIDENS_FASTER_UP_TO: Final = 16 * 384
-"""Elements; a call of ONNX Runtime costs 13 us, numpy 1.9 ns per element without F16C."""
+"""In elements: a call of ONNX Runtime costs 13 us, numpy 1.9 ns per element without F16C."""
 
 BLAS_SHARES_FROM: Final = 2**18
 """From this number of multiplications on, numpy's BLAS splits a product among all cores.
@@ -31,10 +31,10 @@ Float = TypeVar("Float", np.float32, np.float64)
 _Products = NDArray[np.float32]
 _SHIFT: Final = np.int32(13)
 _SIGN_AND_NUMBER: Final = np.array(0x8FFFFFFF, np.uint32).view(np.int32)
-"""Without the bits between that the sign fills when sixteen become thirty-two."""
+"""A mask without the bits that the sign fills when 16 bits are extended to 32."""
 _SCALE: Final = np.float32(2.0**112)
 _AT_ONCE: Final = 128
-"""Rows whose placed bits stay in the processor's cache."""
+"""Number of rows whose shifted bits stay in the processor's cache."""
 
 
 def products(a: NDArray[Float], b: NDArray[Float]) -> NDArray[Float]:
@@ -54,10 +54,10 @@ def widened(vectors: NDArray[np.float16]) -> NDArray[np.float32]:
 
 
 def products_with(vectors: NDArray[np.float16], single: NDArray[np.float32]) -> _Products:
-    """The products of vectors (n, d) with one (d,), rounded as those of their float32 are.
+    """The products of vectors (n, d) with one (d,), rounded like those of their float32 values.
 
-    Without widening them, which takes five times as long: the bits of a float16, in their places in
-    a float32, are its number divided by 2**112, which the other factor makes up for.
+    Widening them would take five times as long. Instead the bits of a float16 are shifted to their
+    places in a float32, which gives its number divided by 2**112; the other factor compensates.
     """
     bits, scaled = vectors.view(np.int16), single * _SCALE
     answer: _Products = np.empty(len(vectors), np.float32)

@@ -12,7 +12,7 @@ HALF_STEP: Final = 0.5 * 10**-DECIMALS * 1.001
 
 
 class Pairs(NamedTuple):
-    """Four arrays of one length: which query, which row, and `low <= cosine <= high`."""
+    """Four arrays of one length: the query, the row, and `low <= cosine <= high`."""
 
     query: NDArray[np.intp]
     row: NDArray[np.intp]
@@ -29,7 +29,7 @@ class Pairs(NamedTuple):
 
 
 def joined(parts: list[Pairs]) -> Pairs:
-    """All pairs of the parts (one at least), in their order."""
+    """All pairs of the parts (at least one), in order."""
     if len(parts) == 1:
         return parts[0]
     return Pairs(
@@ -41,7 +41,7 @@ def joined(parts: list[Pairs]) -> Pairs:
 
 
 def bars(pairs: Pairs, queries: int, limit: int) -> NDArray[np.float64]:
-    """For each query the cosine below which no row is among its best `limit`, or -inf.
+    """For each query, the cosine below which no row is among its best `limit`, or -inf.
 
     A rounded score can equal that of the limit-th best only if it is at most one step (.0001)
     lower.
@@ -64,9 +64,9 @@ def above_floor(pairs: Pairs, floors: NDArray[np.float64]) -> Pairs:
 def lowered(
     floors: NDArray[np.float64], best: NDArray[np.float64] | None, tops: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The floors (b,), lowered to where the best row of each query is, if `best` is sought.
+    """The floors (b,), lowered to include the best row of each query, if `best` is given.
 
-    `best` is no higher than the best cosine of earlier rows, `tops` than that of these.
+    `best` is a lower bound of the best cosine of earlier rows, `tops` of that of these rows.
     """
     if best is None:
         return floors

@@ -1,6 +1,6 @@
-"""Compares the new candidates of a batch with each other: which earlier ones each would find.
+"""Compares the new candidates of a batch with each other: the earlier ones that each would find.
 
-It is one product of the batch with itself, instead of a search for each after every arrival.
+It takes one product of the batch with itself, instead of a search for each after every arrival.
 """
 
 from functools import cached_property
@@ -20,9 +20,9 @@ CROWD: Final = 64
 
 
 class Peers:
-    """A batch of vectors (b, d), one at least, compared with each other by one product.
+    """A batch of at least one vector (b, d), compared with each other by one product.
 
-    A hit's `row` is its number in the batch. ValueError as in `squared_norm`.
+    A hit's `row` is its number in the batch. Raises ValueError like `squared_norm`.
     """
 
     def __init__(self, vectors: NDArray[np.float16]) -> None:
@@ -32,9 +32,9 @@ class Peers:
         self._rough = products(self._queries.unit, self._queries.unit)
 
     def above(self, floors: float | NDArray[np.float64]) -> list[list[SearchHit] | None]:
-        """For each, the earlier ones whose rounded cosine is at least its floor; None: too many.
+        """For each, the earlier ones whose rounded cosine is at least its floor; None if too many.
 
-        One floor for all, or one for each (b,).
+        `floors` is one floor for all, or one for each (b,).
         """
         size = len(self._queries)
         each = np.broadcast_to(floors, size)
@@ -53,7 +53,7 @@ class Peers:
 
     @cached_property
     def nearest_earlier(self) -> list[SearchHit | None]:
-        """For each, the nearest of all earlier ones, and of several the earliest; None: the first.
+        """For each, the nearest of all earlier ones; ties go to the earliest. None for the first.
 
         All are found together, in the time that `nearest` takes for a few.
         """
@@ -69,7 +69,7 @@ class Peers:
         return found
 
     def nearest(self, number: int, among: NDArray[np.intp]) -> list[SearchHit]:
-        """The nearest of some others (the earliest of several); empty if there are none."""
+        """The nearest of the given others; ties go to the earliest. Empty if there are none."""
         if not len(among):
             return []
         rough = self._rough[number, among]

@@ -1,4 +1,4 @@
-"""Prepares recorded vectors for searching; caches them, as each is used twice in two windows."""
+"""Prepares recorded vectors for searching, and caches them, as each is used in two windows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from palimpsest.streams.search.cosine.kernels import widened
 from palimpsest.streams.search.exact import LARGEST_SQUARED_NORM, SearchVector
 
 MOST: Final = 1024
-"""The vectors of two windows: they are queries first, and then become rows."""
+"""The vectors of two windows: first they are queries, then they become rows."""
 
 
 class SearchVectors:
@@ -22,7 +22,7 @@ class SearchVectors:
         self._latest: dict[str, SearchVector] = {}
 
     def of(self, data: str) -> SearchVector:
-        """One vector; ValueError if it cannot be searched."""
+        """One vector. Raises ValueError if it cannot be searched."""
         found = self._latest.get(data)
         if found is None:
             found = SearchVector.of(np.frombuffer(a2b_base64(data), dtype="<f2"))
@@ -30,7 +30,7 @@ class SearchVectors:
         return found
 
     def prepare(self, many: Iterable[str]) -> None:
-        """Prepare many together, in a third of the time. Invalid ones are left out."""
+        """Prepare many vectors together, in a third of the time. Invalid ones are left out."""
         new = [data for data in many if data not in self._latest]
         if len({len(data) for data in new}) != 1:
             return  # several dimensions: each is prepared on its own

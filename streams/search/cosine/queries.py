@@ -13,7 +13,7 @@ LARGEST_CODE: Final = 63
 
 
 class CoarseQueries:
-    """Unit queries as codes; `(codes - 64) * steps` is `residuals` (b,) away from them."""
+    """Unit queries as codes; `residuals` (b,) are their distances from `(codes - 64) * steps`."""
 
     def __init__(self, unit: NDArray[np.float64]) -> None:
         largest = np.abs(unit).max(axis=1, initial=0.0)

@@ -1,6 +1,6 @@
-"""The vectors of one scope in memory: 1,160 bytes per row of 384.
+"""The vectors of one scope in memory: 1,160 bytes per row of 384 numbers.
 
-Without codes it is 1,536, or 768 in a small scope.
+Without codes it is 1,536 bytes, or 768 in a small scope.
 """
 
 from math import sqrt
@@ -15,12 +15,12 @@ from palimpsest.streams.search.exact import SearchVector, squared_norm, squared_
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Open = NDArray[np.floating[Any]]
-"""Of float16 or float32."""
+"""An array of float16 or float32."""
 
 FIRST_CAPACITY: Final = 8
 SMALL: Final = 256
-"""Rows up to which a scope is kept as float16: there are many such, and to search one as it is
-takes 9 us longer at 100 rows; at 1,000 it would take 70."""
+"""Up to this number of rows a scope is kept as float16, because there are many small scopes.
+Searching float16 takes 9 us longer at 100 rows; at 1,000 rows it would take 70."""
 
 
 class VectorRows:
@@ -58,7 +58,7 @@ class VectorRows:
         return self._size
 
     def append(self, vector: SearchVector) -> int:
-        """Add one vector of this dimension and return its row; a third of the time of `extend`."""
+        """Add one vector of this dimension and return its row, in a third of `extend`'s time."""
         row = self._size
         self._make_room(row + 1)
         self._open[row - self.open_from] = (
@@ -75,7 +75,7 @@ class VectorRows:
     def extend(self, vectors: NDArray[np.float16]) -> int:
         """Add vectors (n, dimension) and return the row of the first.
 
-        ValueError as in `squared_norm`; then none of them is added.
+        Raises ValueError like `squared_norm`; then none of them is added.
         """
         firsts = range(0, len(vectors), self.segment)
         squared = np.concatenate(
@@ -111,7 +111,7 @@ class VectorRows:
         self._open = self._open[:0]
 
     def replace(self, row: int, vector: NDArray[np.float16]) -> None:
-        """Put another vector in a row, which is living from now on."""
+        """Put another vector in a row, and mark the row as living."""
         self._check(row)
         self._put(row, vector, squared_norm(vector, self.dimension))
         number, place = divmod(row, self.segment)

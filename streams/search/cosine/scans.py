@@ -1,6 +1,6 @@
 """Three ways to find every pair that may reach a floor: exact, by a float32 product, or by codes.
 
-None misses a pair: an inexact way has a proven maximum error, and allows for it.
+None of them misses a pair: each inexact way has a proven maximum error, and allows for it.
 """
 
 from typing import Final
@@ -18,13 +18,13 @@ from palimpsest.streams.search.exact import cosines
 Floors = NDArray[np.float64]
 
 FEW_ROWS: Final = 256
-"""With this number of rows, exact scores take fewer steps than a scan."""
+"""Up to this number of rows, exact scores take fewer steps than a scan."""
 
 CROWDED: Final = 1 / 16
-"""The share of pairs found by codes from which a float32 product, slower but finer, pays."""
+"""If codes find more than this share of pairs, a float32 product, slower but finer, pays off."""
 
 TOGETHER: Final = 1024
-"""Pairs scored together: 3 MB per matrix, which stays in the cache."""
+"""Number of pairs scored together: 3 MB per matrix, which stays in the cache."""
 
 
 def scan(
@@ -37,8 +37,8 @@ def scan(
 ) -> Pairs:
     """The pairs with living rows start..end-1 that may reach their query's floor (b,).
 
-    With `best`, what the best cosines (b,) of earlier rows are at least, those that may be the best
-    of all come, too, however low they are.
+    `best` are lower bounds of the best cosines (b,) of earlier rows: with it, pairs that may be the
+    best of all are included, too, however low they are.
     """
     found = _found(queries, rows, start, end, floors, best)
     living = rows.living[found.row]

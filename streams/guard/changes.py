@@ -1,7 +1,7 @@
-"""Texts that say that something is no longer as it was (docs/guard.md, Frames).
+"""Texts that report a change (docs/guard.md, Frames).
 
-*Ada moved to Rome*, *Ada has a new number*, *I no longer drink coffee*. What it was, the text often
-does not say: of the texts about the same owner it is most often the nearest.
+*Ada moved to Rome*, *Ada has a new number*, *I no longer drink coffee*. Such a text often does not
+say what was before: usually that is the nearest text about the same owner.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from palimpsest.streams.guard.reading import Reading
 from palimpsest.streams.guard.text.plurals import singular
 
 LONGEST = 30
-"""Tokens of a text that says one thing; a longer one tells a story, or of several things."""
+"""Maximum number of tokens; a longer text tells a story or reports several things."""
 _SUBJECT = 6
-"""Among this many tokens the verb stands that says what somebody did."""
+"""The verb of what somebody did is among this many first tokens."""
 _THING = [(word,) for word in DETERMINERS]
-"""Before these words a thing is named: *her left hand*."""
+"""After these words a thing is named: *her left hand*."""
 
 
 def tells_change(text: Reading) -> bool:
@@ -77,12 +77,12 @@ def _is_be(words: tuple[str, ...]) -> bool:
 
 
 def _is_new(text: Reading, at: int) -> bool:
-    """Whether *new* stands at a place, and is not the beginning of a name (*New York*)."""
+    """Whether *new* stands at a place and does not begin a name (*New York*)."""
     return text.lows[at] == "new" and text.texts[at + 1].islower()
 
 
 def shares_a_word(one: Reading, other: Reading, names: tuple[str, ...]) -> bool:
-    """Whether two texts have a word in common that says what they are about; no name does."""
+    """Whether two texts have a word of content in common; names do not count."""
     own = {part for name in names for part in name.casefold().split()}
     says_nothing = LIGHT | VERBS | own
     said, says = ({*map(_singular, {*text.lows} - says_nothing)} for text in (one, other))

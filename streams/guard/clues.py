@@ -1,4 +1,4 @@
-"""What a text states that another may state otherwise: what the cues of a pair are seen by."""
+"""What a text states that another may state differently: the basis for the cues of a pair."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from palimpsest.streams.guard.text.tokeniser import has_inner_capital
 from palimpsest.streams.guard.text.words import expand, split, uncontracted
 
 SILENT = ARTICLES | STOPS | PUNCTUATION | {"and"}
-"""Words that no cue is about."""
+"""Words that are no part of any cue."""
 _FIGURES = re.compile(r"[-–−]?\.?[0-9][0-9.,:]*[⁰¹²³⁴⁵⁶⁷⁸⁹]*(?:[a-zA-Z]\b)?")
 
 
@@ -25,7 +25,7 @@ class Facts(NamedTuple):
     """What one text states in figures, dates and units, each sorted."""
 
     numbers: tuple[str, ...] = ()
-    """Numbers that are no date and no version."""
+    """Numbers other than dates and versions."""
     measures: tuple[str, ...] = ()
     """The same numbers, each with what is counted."""
     units: tuple[str, ...] = ()
@@ -35,27 +35,27 @@ class Facts(NamedTuple):
     versions: tuple[str, ...] = ()
     """Versions."""
     figures: tuple[str, ...] = ()
-    """Numbers as they are written, with sign, point and letter."""
+    """Numbers as written, with sign, point and letter."""
 
 
 _NO_FACTS = Facts()
 
 
 class Clues(NamedTuple):
-    """What one text states, in terms; a term begins with the sign of its fact."""
+    """What one text states, as terms; the term of a fact begins with the fact's sign."""
 
     words: tuple[str, ...]
-    """Every word and sign in order, casefolded, contractions undone."""
+    """Every word and sign in order, casefolded, with contractions expanded."""
     terms: tuple[str, ...]
     """The words and facts in order, without articles and the like."""
     distinct: frozenset[str]
-    """The same, each once."""
+    """The distinct terms."""
     facts: Facts
     """The facts among them."""
     negations: tuple[str, ...]
     """Negating words, each with what it negates, sorted."""
     names: frozenset[str]
-    """Words with a capital inside a sentence, or inside the word."""
+    """Words with a capital that stands inside a sentence or inside the word."""
     foreign: bool
     """Whether a letter of a script other than Latin occurs."""
 
@@ -69,7 +69,7 @@ def clues_of(
 ) -> Clues:
     """What a text of these tokens states; linear in its length, total on every string.
 
-    `table` is that of its language: its number words, months and negators are seen, too.
+    `table` is that of its language, for its number words, months and negators.
     """
     written = text if table is None else table.in_figures(text)
     if has_identifiers or "'" in text or "-" in text or not text.isascii():
@@ -93,9 +93,9 @@ def clues_of(
 
 
 def _in_english(words: Sequence[str], translations: Mapping[str, str]) -> list[str]:
-    """Words with those of numbers, months and weekdays in English.
+    """The words, with numbers, months and weekdays translated into English.
 
-    What stands inside a date is left out: *3. März 2021*, *3 de marzo de 2021*.
+    Signs and words inside a date are left out: *3. März 2021*, *3 de marzo de 2021*.
     """
     said = [translations.get(word, word) for word in words]
     return [
@@ -121,7 +121,7 @@ def _names(text: str, written: Sequence[str]) -> frozenset[str]:
 
 
 def written_figures(text: str) -> list[str]:
-    """The numbers of a text as they are written, sorted."""
+    """The numbers of a text as written, sorted."""
     return sorted(found.rstrip(".,:") for found in _FIGURES.findall(text))
 
 
@@ -139,7 +139,7 @@ def _facts(terms: Sequence[str], figures: list[str]) -> Facts:
 
 
 def named(written: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """The names among written words, casefolded, each with its number among them."""
+    """The names among written words, casefolded, each with its place."""
     for number, word in enumerate(written):
         if word[0].isupper():
             opens = not number or written[number - 1] in ".!?:\"'"

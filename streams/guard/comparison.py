@@ -1,4 +1,4 @@
-"""Two readings side by side: which cues they show, and whether they are near-identical."""
+"""Compares two readings: the cues that they show, and whether they are near-identical."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SPELLED = NUMBER_WORDS | ORDINALS.keys()
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What the guard says of a pair."""
+    """The guard's findings on a pair."""
 
     cues: tuple[Cue, ...]
     """Every cue found, in either direction, sorted by name."""
     near_identical: bool
-    """Every difference is an edit that its context licenses."""
+    """Whether every difference is an edit that its context licenses."""
 
 
 def compare(older: Reading, newer: Reading) -> Comparison:
@@ -36,17 +36,17 @@ def compare(older: Reading, newer: Reading) -> Comparison:
 
 
 def passes(older: Reading, newer: Reading) -> bool:
-    """Whether two texts are near-identical and show no cue, with no more work than that takes."""
+    """Whether two texts are near-identical and show no cue, with as little work as possible."""
     if older.truncated or newer.truncated or older.unknown != newer.unknown:
         return False
     return explain(older, newer) is not None and not any(_of_the_model(older, newer))
 
 
 def differ_at_sight(text: str, other: Reading) -> bool:
-    """Whether a text that nobody has read yet certainly is not near-identical to one that was.
+    """Whether a text not read yet is certainly not near-identical to one that has been read.
 
-    It lacks a word that no edit changes. Most pairs of memories differ in one, and finding it takes
-    a tenth of reading the text.
+    It lacks a word that no edit changes. Most pairs of memories differ in such a word, and finding
+    one takes a tenth of the time of reading the text.
     """
     low = text.casefold()
     return text.isascii() and any(word not in low for word in other.sure_words)
@@ -83,7 +83,7 @@ def _of_the_texts(older: Reading, newer: Reading) -> Iterator[Cue]:
 
 
 def recased(one: Reading, other: Reading) -> frozenset[str]:
-    """The words inside sentences that the other text has there in another case alone."""
+    """The words inside sentences that the other text has in another case only."""
     mine, theirs = one.inside - other.inside, other.inside - one.inside
     lows = set(map(str.casefold, theirs))
     return frozenset(word for word in mine if word.casefold() in lows)
@@ -108,14 +108,14 @@ def _of_facts(one: Clues, other: Clues) -> Iterator[Cue]:
 
 
 def _written_otherwise(one: Clues, other: Clues) -> bool:
-    """Whether the same numbers are written in other figures, sign and point included."""
+    """Whether the same numbers are written differently in figures, including sign and point."""
     if one.facts.figures == other.facts.figures or one.facts.dates or other.facts.dates:
         return False
     return _SPELLED.isdisjoint(one.words) and _SPELLED.isdisjoint(other.words)
 
 
 def _negated_otherwise(older: Clues, newer: Clues) -> bool:
-    """Whether the negators differ, or negate other words that both texts have."""
+    """Whether the negators differ, or negate different words that both texts have."""
     if older.negations == newer.negations:
         return False
     if len(older.negations) != len(newer.negations):

@@ -1,8 +1,8 @@
-"""Frames: two texts that say the same of the same thing, up to one value (docs/guard.md).
+"""Frames: two texts about the same thing that differ in one value (docs/guard.md).
 
-*Ada lives in Paris* and *Ada lives in Rome*. The newer may replace the older, add to it, or be
-about another thing, which no text tells. So nothing is joined by a frame: it says what to show
-together.
+*Ada lives in Paris* and *Ada lives in Rome*. The newer text may replace the older, add to it, or be
+about something else, and neither text says which. So a frame joins nothing: it only determines what
+to show together.
 """
 
 from __future__ import annotations
@@ -18,28 +18,29 @@ from palimpsest.streams.guard.text.tokeniser import SIGN, WORD
 from palimpsest.streams.guard.text.verbs import is_listed, may_be_verb
 
 LONGEST = 3
-"""Words of a value; a longer difference is more than a value."""
+"""Maximum number of words of a value; a longer difference is more than a value."""
 FEWEST = 2
-"""Content words around the value; with fewer, most of what is said of somebody is one frame."""
+"""Minimum number of content words around the value; with fewer, most texts about a person match."""
 _DOES = frozenset(THIRD.values()) | en.STATES
-"""What a note begins with that leaves out who does it."""
+"""The first words of a note that leaves its subject out."""
 THEIRS = "their"
-"""What is the owner's, as `said_of_owner` says it."""
+"""The possessive of the owner, as `said_of_owner` writes it."""
 MOST_OF_A_THING = 7
-"""Tokens of what is said of such a thing."""
+"""Maximum number of tokens said of a thing of the owner's."""
 _ENDS = frozenset(".!?;")
 _NO_VALUE_ALONE = LIGHT | en.POSSESSIVES
 _BEFORE_VERBS = en.SUBJECTS | (en.AUXILIARIES - en.BE - {"be", "been", "has", "have", "had"})
-"""What stands right before a verb: what differs behind it is no value."""
+"""Words that stand right before a verb: a difference after them is not a value."""
 
 
 def frame(one: Reading, other: Reading) -> bool:
-    """Whether two texts say the same up to one value, in whichever order they came.
+    """Whether two texts differ in one value only, in either order.
 
-    The value is what stands between the words that both begin with and those that both end with: 1
-    to `LONGEST` words in either, behind the verb of its sentence, none of them a verb, a
-    preposition or a pronoun. No text has one that asks or negates, or that is certainly not
-    English: what it negates is unknown. Nor have two that are near-identical.
+    The value stands between the words that both begin with and those that both end with: 1 to
+    `LONGEST` words in either text, after the verb of its sentence, none of them a verb, a
+    preposition or a pronoun. Texts that ask or negate have no frame, nor do those that are
+    certainly not English, because it is unknown what they negate. Near-identical texts have none
+    either.
     """
     return (
         _differ_in_a_value(one, other) or _of_one_thing(one, other) or _of_one_label(one, other)
@@ -55,7 +56,7 @@ def _differ_in_a_value(one: Reading, other: Reading) -> bool:
     if not 0 < start < shorter or mine[start - 1] in _BEFORE_VERBS:
         return False
     if mine[start] in NO_VALUE or theirs[start] in NO_VALUE:
-        return False  # as of most pairs: nobody has to look how they end
+        return False  # the usual case: the ends need not be compared
     while end < shorter - start and _same_word(mine[-1 - end], theirs[-1 - end]):
         end += 1
     return (
@@ -67,7 +68,7 @@ def _differ_in_a_value(one: Reading, other: Reading) -> bool:
 
 
 def _of_one_thing(one: Reading, other: Reading) -> bool:
-    """Whether somebody does the same with one thing of theirs: *takes their coffee black*."""
+    """Whether both texts say the same of one thing of the owner's: *takes their coffee black*."""
     thing = _thing(one.statement)
     return (
         thing is not None
@@ -78,7 +79,7 @@ def _of_one_thing(one: Reading, other: Reading) -> bool:
 
 
 def _thing(said: StatedTokens) -> tuple[str, ...] | None:
-    """The words up to the first thing that is somebody's, if a verb stands right before it."""
+    """The words up to the owner's first thing, if a verb stands right before it."""
     if THEIRS not in said.lows:
         return None
     at = said.lows.index(THEIRS)
@@ -87,7 +88,7 @@ def _thing(said: StatedTokens) -> tuple[str, ...] | None:
 
 
 def begins_otherwise(text: str, other: Reading) -> bool:
-    """Whether a text that nobody has read yet certainly is of no frame with one that was."""
+    """Whether a text not read yet certainly shares no frame with one that has been read."""
     opened = other.opening
     if opened is None:
         return _label(other.statement) is None
@@ -95,7 +96,7 @@ def begins_otherwise(text: str, other: Reading) -> bool:
         for word, expected in zip(text.split(None, len(opened)), opened, strict=False):
             low = word.casefold()
             if not low.isalpha() or low in NOW:
-                return False  # what it is as a token, or what follows, only reading tells
+                return False  # its kind, or what follows it, is known only after reading
             if low != expected:
                 return True
     return False
@@ -135,10 +136,10 @@ def is_note(text: Reading) -> bool:
 
 
 def frame_keys(text: Reading) -> list[tuple[str, ...]]:
-    """Words of which two texts of one frame have some in common; others seldom do.
+    """The keys of a text; two texts of one frame share at least one, other texts rarely do.
 
-    What a frame begins with goes together with its last word, unless the value stands last: then
-    both texts have the words before theirs. None if it has no frame.
+    One key is the words that its frame begins with, and its last word. If the value may stand last,
+    the words before it are a key, too. Empty if the text has no frame.
     """
     opened, said = text.opening, text.statement
     found = [label] if (label := _label(said)) is not None else []
@@ -162,7 +163,7 @@ def frame_keys(text: Reading) -> list[tuple[str, ...]]:
 
 
 def _says_it_of_one_thing(text: Reading, start: int, end: int) -> bool:
-    """Whether a text says of something named that it has this value."""
+    """Whether a text states this value of something that it names."""
     said = text.statement
     return _is_behind_verb(said, start) and _says_enough(said, start, end) and not _is_unclear(text)
 
@@ -181,12 +182,12 @@ def _is_unclear(text: Reading) -> bool:
     """Whether a text asks, negates, or may do so in another language."""
     lows = text.lows
     if not (en.NEGATORS.isdisjoint(lows) and OTHERS.isdisjoint(text.texts)):
-        return True  # as written: Ben is a name, and *ben* Turkish
+        return True  # compared as written: Ben is a name, *ben* is Turkish
     return "?" in lows or any(low.endswith("n't") for low in lows) or text.clues.foreign
 
 
 def _is_value(text: StatedTokens, start: int, end: int) -> bool:
-    """Whether what a text has between its first and its last tokens can be a value."""
+    """Whether a text's tokens from `start` up to its last `end` tokens can be a value."""
     stop = len(text.lows) - end
     words = text.lows[start:stop]
     if not words or not NO_VALUE.isdisjoint(words) or _NO_VALUE_ALONE.issuperset(words):
@@ -200,7 +201,7 @@ def _is_value(text: StatedTokens, start: int, end: int) -> bool:
 
 
 def _ends_a_sentence(text: StatedTokens, start: int, stop: int) -> bool:
-    """Whether a sentence ends between two places: it does not behind *Dr*."""
+    """Whether a sentence ends between two places; the full stop of *Dr.* does not end one."""
     return any(
         text.lows[at] in _ENDS
         and not (text.lows[at] == "." and text.lows[at - 1] in en.ABBREVIATIONS)
@@ -209,10 +210,10 @@ def _ends_a_sentence(text: StatedTokens, start: int, stop: int) -> bool:
 
 
 def _length(text: StatedTokens, start: int, stop: int) -> int:
-    """Words between two places; figures in a row, as of a telephone number, count as one."""
+    """Number of words between two places; figures in a row, as in a phone number, count as one."""
     kinds = [kind for kind in text.kinds[start:stop] if kind is not SIGN]
     if kinds.count(WORD) >= len(kinds) - 1:
-        return len(kinds)  # as most: no two figures
+        return len(kinds)  # the usual case: not several figures
     return sum(kind is WORD or not at or kinds[at - 1] is WORD for at, kind in enumerate(kinds))
 
 
@@ -221,7 +222,7 @@ def _is_participle(word: str) -> bool:
 
 
 def _is_behind_verb(text: StatedTokens, start: int) -> bool:
-    """Whether the sentence has its verb before a place: else the subject differs."""
+    """Whether the sentence has its verb before a place; if not, the subject differs."""
     for at in reversed(range(start)):
         if _ends_a_sentence(text, at, at + 1):
             return False
@@ -238,7 +239,7 @@ def _is_verb(text: StatedTokens, at: int) -> bool:
 
 
 def _says_enough(text: StatedTokens, start: int, end: int) -> bool:
-    """Whether enough is said around a value; who is left out before the verb counts, too."""
+    """Whether enough is said around a value; a subject omitted before the verb counts, too."""
     stop = len(text.lows) - end
     around = [*range(start), *range(stop, len(text.lows))]
     said = sum(text.kinds[at] is not SIGN and text.lows[at] not in LIGHT for at in around)

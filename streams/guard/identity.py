@@ -1,4 +1,4 @@
-"""Which guard it is: what a decision records of the table that it was made by."""
+"""The identity of the guard, which a decision records."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from palimpsest.streams.guard.edits.moves import MOVE
 from palimpsest.streams.guard.edits.table import EDITS
 
 REVISION = 2
-"""Raised with each change of a rule that no row of the table and no word list shows."""
+"""Raised with each change of a rule that is visible neither in the table nor in a word list."""
 NAMES_REVISION = 3
-"""The same for owners who have names."""
+"""The same, for the rules of owners with names."""
 
 
 @cache
 def guard_hash(tables: Tables = BUILT_IN, *, named: bool = False) -> str:
     """`sha256:` and 16 hex digits of the table of edits, the word lists and the tokeniser.
 
-    Languages that a policy adds are among them. If an owner is `named`, so is the rule of names: by
-    which names, its events say.
+    Languages that a policy adds are included. For a `named` owner so are the rules of names; the
+    names themselves are in the owner's events.
     """
     rows = [(e.name, e.changes, e.context, e.passes, e.fails) for e in (*EDITS, MOVE)]
     own = [(code, _in_order(vars(table))) for code, table in TABLES.items()]
@@ -41,7 +41,7 @@ def _lists(module: ModuleType) -> list[tuple[str, object]]:
 
 
 def _in_order(value: object) -> object:
-    """A list whose writing is the same in every process: sets have no order of their own."""
+    """A value whose repr is the same in every process, because sets have no order of their own."""
     if isinstance(value, set | frozenset):
         return sorted(value)
     if isinstance(value, re.Pattern):

@@ -1,4 +1,4 @@
-"""Readings of texts met lately: a text is read once, however many it is compared with."""
+"""A cache of readings: a text is read once, however many texts it is compared with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from palimpsest.streams.guard.names import said_of_owner
 from palimpsest.streams.guard.reading import READS_EVERY_SCRIPT, Reading, read
 
 SHORT = 1_024
-"""Characters of a text that counts as short: nearly all memories are."""
+"""Maximum number of characters of a short text; nearly all memories are short."""
 
 
 def kept_reading(
@@ -22,12 +22,12 @@ def kept_reading(
     model: str | None = None,
     tables: Tables = BUILT_IN,
 ) -> Reading:
-    """The reading of a text, as `read` gives it; those used last are kept.
+    """The reading of a text, as from `read`, cached by least recent use.
 
-    Of short texts some thousands, of long ones a few: memory is bounded by both, some 30 MB.
+    Some thousands of short texts and a few long ones are kept, in about 30 MB.
     """
     keep = _short if len(text) <= SHORT else _long
-    # Models that read the same scripts share a reading; so does who compares without a model.
+    # Models that read the same scripts share a reading, as do comparisons without a model.
     reader = model if model in READS_EVERY_SCRIPT else None
     return keep(text, truncated, unknown, names, reader, tables)
 
@@ -57,14 +57,14 @@ def _long(
 
 
 def kept_for_frames(text: str, names: tuple[str, ...]) -> Reading:
-    """A text as frames compare it: of an owner with names, however its subject is called."""
+    """A text as frames compare it; if the owner has names, whichever of them it uses."""
     if not names:
         return kept_reading(text)
     return kept_reading((_called if len(text) <= SHORT else said_of_owner)(text, names))
 
 
 def kept_frame_keys(text: str, names: tuple[str, ...]) -> tuple[int, ...]:
-    """The hashes of the words of which it shares some with every text of its frame."""
+    """The hashes of a text's keys; it shares one with every text of its frame."""
     return (_keys if len(text) <= SHORT else _keys.__wrapped__)(text, names)
 
 

@@ -1,7 +1,7 @@
-"""The names of an owner: by any of them, the subject of a text is the same (docs/guard.md, Names).
+"""The names of an owner: as subjects of a text they are equivalent (docs/guard.md, Names).
 
-A text whose subject is certainly one of them is read as if it called the owner by the first: *I
-live in Rome* as *Ada lives in Rome*. What follows has to be near-identical as it is in any pair.
+A text whose subject is certainly one of them is read as if it used one fixed name: *I live in Rome*
+as *Ada lives in Rome*. The rest has to be near-identical as in any pair.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ _ARTICLES = frozenset({"the", "a", "an"})
 _FIRST = frozenset("i me my mine myself".split())
 _CONTRACTED = {"'m": " is", "'ve": " has", "'ll": " will"}
 _OUGHT = frozenset("may might shall should shouldn't must mustn't".split())
-"""A requirement has a user who is nobody."""
+"""Requirements use these of a user who is nobody in particular."""
 _THIRDS = (frozenset(THIRD.values()) | SAME | en.FINITE | en.STATES) - _OUGHT
 _FINITE = _THIRDS | VERBS
 _NO_NOUN = en.FINITE | en.PREPOSITIONS | en.CLAUSES | en.PASTS | VERBS | PRONOUNS
 _SAYS_MORE = re.compile(r"[?!\"“”«»()\[\]{}<>`\n\t]|[;:](?=\s)|[.](?=\s)")
-"""More than one plain sentence: what is asked, quoted, or added."""
+"""Signs of more than one plain sentence: a question, a quotation or an addition."""
 _ADDRESSES = re.compile(rf"\b{ADDRESS}(?=\s)|\S+@\S+")
-"""The full stop of *Dr.* ends no sentence, and a name in an address of mail is nobody's."""
+"""The full stop of *Dr.* does not end a sentence, and a name in an email address is ignored."""
 _POSSESSIVE = re.compile(r"\b(?:my|his|her|their)\b")
 _WORD = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
 
 
 def called_alike(text: str, names: tuple[str, ...]) -> str | None:
-    """A text as if it called its subject by one of an owner's names; None if in doubt.
+    """A text rewritten to call its subject by one fixed name of the owner; None if in doubt.
 
-    The subject is at the beginning, and a verb that fits it follows; or it is whose something is,
-    and a verb follows later. No other word of the names stands in the text, nor any pronoun by
-    which the change of the subject could change who is meant. A sentence that says the same with
-    the subject first is read as that one.
+    The subject stands at the beginning, followed by a verb that fits it, or it is a possessor
+    (*Ada's dog*) and a verb follows later. The text has no other word of the names, and no pronoun
+    whose reference could change with the subject. A sentence that can be turned so that the subject
+    comes first is turned before.
     """
     said = text.replace("’", "'")
     called = _called(turned(said, names) or said, names)
@@ -82,10 +82,10 @@ def _noted(said: str, names: tuple[str, ...]) -> str | None:
 
 
 def said_of_owner(text: str, names: tuple[str, ...]) -> str:
-    """A text for frames alone: as `called_alike`, or with less care if that is in doubt.
+    """A text for frames only: like `called_alike`, or with less care if that is in doubt.
 
-    Whose something is, is said in one way (*Ada uses Vim as her editor*, *I use Zed as my editor*),
-    which may be wrong: it joins nothing.
+    All possessives become *their* (*Ada uses Vim as her editor*, *I use Zed as my editor*), which
+    may be wrong, but joins nothing.
     """
     said = called_alike(text, names) or _said_loosely(text.replace("’", "'"), names)
     return text if said is None else _POSSESSIVE.sub("their", said)
@@ -134,9 +134,10 @@ def subject_of(text: str, names: tuple[str, ...]) -> str | None:
 
 
 def _spoken(names: tuple[str, ...]) -> str:
-    """By which name every text is read: *the user* if it is one, as the table has an edit for it.
+    """The name that every text is read by: *the user* if it is one, as the table has edits for it.
 
-    Else the first in order that is no pronoun: which one it is must not depend on how they came.
+    Otherwise the first in sorted order that is not a pronoun, so that it does not depend on the
+    order in which the names were given.
     """
     fit = sorted(name for name in names if name != SPEAKER and _can_be_told(name))
     return next((name for name in fit if name.casefold() == "the user"), fit[0] if fit else SPEAKER)
@@ -147,7 +148,7 @@ def _can_be_told(name: str) -> bool:
 
 
 def _behind(text: str, name: str) -> str | None:
-    """What follows a name at the beginning of a text; its own possessive of a pronoun is *'s*."""
+    """The rest of a text after a name at its beginning; *My* gives a rest that begins with *'s*."""
     beginnings = {name, _capitalised(name)} if name != SPEAKER else {"I", "i"}
     if name.startswith("the "):
         beginnings.add(_capitalised(name.removeprefix("the ")))
@@ -160,7 +161,7 @@ def _behind(text: str, name: str) -> str | None:
 
 
 def _is_plain(name: str, rest: str, names: Iterable[str]) -> bool:
-    """Whether the rest is one plain sentence in which nobody is meant who may be the subject."""
+    """Whether the rest is one plain sentence without a word that may refer to the subject."""
     said = _ADDRESSES.sub("", rest.rstrip("."))
     if _SAYS_MORE.search(said):
         return False
@@ -172,7 +173,7 @@ def _is_plain(name: str, rest: str, names: Iterable[str]) -> bool:
 
 
 def _without_one(text: str) -> str:
-    """A text without *one* where it counts: behind *have*, before a word that is no verb."""
+    """A text without *one* as a number: after *have*, and before a word that is not a verb."""
     words = text.split(" ")
     return " ".join(
         word
@@ -188,9 +189,9 @@ def _without_one(text: str) -> str:
 
 
 def _said_of(name: str, rest: str, bare: bool) -> str | None:
-    """What is said of the subject, in the third person; None if that is not certain.
+    """What is said of the subject, in the third person; None if in doubt.
 
-    `bare`: its article is left out, so that what follows may belong to the noun (*user tests*).
+    `bare`: the name's article is left out, so that the next word may belong to it (*user tests*).
     """
     speaker = name == SPEAKER
     verbs = PLAIN if bare else _THIRDS
@@ -220,7 +221,7 @@ def _said_of(name: str, rest: str, bare: bool) -> str | None:
 
 
 def _has_object(words: list[str], verb: int) -> bool:
-    """Whether what could be a noun in the plural is the only verb: it has its object behind it."""
+    """Whether a word that could be a plural noun is the only verb: it is followed by its object."""
     behind = words[verb + 1 :]
     begins = behind and (
         behind[0] in en.DETERMINERS | en.NUMBERS.keys()
@@ -237,7 +238,7 @@ def _is_name(word: str) -> bool:
 
 
 def _is_of_something(rest: str) -> bool:
-    """Whether what the subject has is followed by a verb: else *'s* may be *is* or *has*."""
+    """Whether a verb follows what the subject has; if not, *'s* may be *is* or *has*."""
     words = rest.rstrip(".").split(" ")
     return re.sub("['-]", "", words[0]).isalpha() and not _FINITE.isdisjoint(words[1:])
 

@@ -1,7 +1,7 @@
-"""Where the cues of a pair stand in its two texts: for people, who see them coloured.
+"""The places of a pair's cues in its two texts, which are coloured for people.
 
-The guard compares sets of terms; here each term is followed back to the words that it came from. A
-cue may have no place (the model saw only the beginning), or one in one of the texts alone.
+The guard compares sets of terms; here each term is traced back to the words that it came from. A
+cue may have no place (the model saw only the beginning), or a place in only one of the texts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SIGNS = {Cue.NUMBER: "#", Cue.UNIT: "~", Cue.DATE: "@", Cue.VERSION: "^"}
 
 @dataclass(frozen=True, slots=True)
 class CuePlace:
-    """A stretch of a text that shows a cue."""
+    """A range of a text that shows a cue."""
 
     start: int
     end: int
@@ -58,9 +58,9 @@ def cue_places(
     *,
     unknown: tuple[Collection[str], Collection[str]] = ((), ()),
 ) -> tuple[list[CuePlace], list[CuePlace]]:
-    """Where each of ``cues`` stands in the older and in the newer text, from left to right.
+    """The places of ``cues`` in the older and in the newer text, from left to right.
 
-    ``unknown`` are the words of either that the model has no token for.
+    ``unknown`` are the words of each text that the model has no token for.
     """
     one, other = _side(older, unknown[0]), _side(newer, unknown[1])
     return _in_text(older, _found(one, other, cues)), _in_text(newer, _found(other, one, cues))
@@ -119,9 +119,9 @@ def _found(mine: _Side, other: _Side, cues: Collection[Cue]) -> Iterator[tuple[_
 
 
 def _facts(mine: _Side, other: _Side, sign: str) -> Iterator[_Span]:
-    """Facts that only this text has; where both have the same numbers, those that count others.
+    """Facts that only this text has; if both have the same numbers, those that count other things.
 
-    If these are the same as well, numbers that are written in another way.
+    If both have the same figures written differently, the numbers that are.
     """
     own, others = _signed(mine, sign), _signed(other, sign)
     if sign == "#" and sorted(t for t, _ in own) == sorted(t for t, _ in others):
@@ -160,7 +160,7 @@ def _followed_by(side: _Side) -> Iterator[tuple[str, _Span]]:
 def _beyond(
     own: Iterable[tuple[str, _Span]], others: Iterable[tuple[str, _Span]]
 ) -> Iterator[_Span]:
-    """What is there more often than in the other text."""
+    """The places of terms that occur more often than in the other text."""
     left = Counter(term for term, _ in others)
     for term, span in own:
         left[term] -= 1

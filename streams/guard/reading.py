@@ -1,4 +1,4 @@
-"""What the guard needs of one text: each part is worked out when it is first needed, and kept."""
+"""What the guard needs to know about one text; each part is computed on first use, and kept."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from palimpsest.streams.guard.text.verbs import may_be_verb
 
 
 class StatedTokens(NamedTuple):
-    """The tokens of a text that say what holds, as in `Reading`."""
+    """The tokens of a text that make its statement, as in `Reading`."""
 
     texts: tuple[str, ...]
     lows: tuple[str, ...]
@@ -50,22 +50,22 @@ class Reading:
     every_script: bool = False
     """Whether the model reads every script, and not only the Latin one."""
     tables: Tables = field(default=BUILT_IN, repr=False)
-    """What the guard knows of languages other than English."""
+    """The tables of languages other than English."""
     texts: tuple[str, ...] = field(init=False, compare=False, repr=False)
     """Its tokens in order, as written."""
     kinds: tuple[Kind, ...] = field(init=False, compare=False, repr=False)
-    """What each token is."""
+    """The kind of each token."""
     keys: tuple[str, ...] = field(init=False, compare=False, repr=False)
-    """What two tokens have to share to be the same: a stop in code is no full stop."""
+    """Tokens are equal if their keys are: a stop in code is not a full stop."""
     lows: tuple[str, ...] = field(init=False, compare=False, repr=False)
-    """The words in lower case; of what is no word, its key."""
+    """The words in lower case; for other tokens, their keys."""
     has_identifiers: bool = field(init=False, compare=False, repr=False)
-    """Whether anything in it is no word and no sign: a number, a unit, an identifier."""
+    """Whether it has tokens other than words and signs: numbers, units, identifiers."""
     fixed: frozenset[str] = field(init=False, compare=False, repr=False)
-    """What no edit changes in it."""
+    """The words, signs and values that no edit changes."""
 
     def __post_init__(self) -> None:
-        """Work out what every comparison looks at."""
+        """Compute what every comparison needs."""
         texts, kinds = self.texts, self.kinds = tokenise(self.text)
         self.has_identifiers = not PLAIN.issuperset(kinds)
         keys, lows = list(texts), list(map(str.casefold, texts))
@@ -78,17 +78,17 @@ class Reading:
 
     @cached_property
     def sure_words(self) -> tuple[str, ...]:
-        """Words that stand in every near-identical text as they are, but for capitals."""
+        """Words that every near-identical text has unchanged, except for capitals."""
         return tuple(word for word in self.fixed if word.isascii() and word.isalpha())
 
     @cached_property
     def openers(self) -> frozenset[int]:
-        """The places of the tokens with which sentences begin."""
+        """The places of the tokens that sentences begin with."""
         return openers_of(self.texts, self.kinds)
 
     @cached_property
     def inside(self) -> frozenset[str]:
-        """What stands inside of sentences, as written."""
+        """The tokens inside sentences, as written."""
         words = list(self.texts)
         for at in self.openers:
             if len(words[at]) == 1 or words[at][1:].islower():
@@ -97,44 +97,44 @@ class Reading:
 
     @cached_property
     def layout(self) -> tuple[str, ...]:
-        """Its white space where that counts."""
+        """Its white space, if that matters."""
         return layout(self.text, self.kinds)
 
     @cached_property
     def holds_code(self) -> bool:
-        """Whether a path, a command or code stands in it."""
+        """Whether it contains a path, a command or code."""
         pairs = zip(self.texts, self.kinds, strict=True)
         return CODE in self.kinds and any(k is CODE and is_code(t) for t, k in pairs)
 
     @cached_property
     def language(self) -> Language | None:
-        """Its language, if that is certain, and English or one with a table."""
+        """Its language, if that is certain and is English or has a table."""
         pairs = zip(self.texts, self.kinds, strict=True)
         words = [text for text, kind in pairs if kind is WORD]
         return language_of(words, self.text, self.tables)
 
     @property
     def is_english(self) -> bool:
-        """Whether it is English for certain."""
+        """Whether it is certainly English."""
         return self.language == "en"
 
     @property
     def table(self) -> LanguageTable | None:
-        """What the guard knows of its language; None of English, which has more than a table."""
+        """The table of its language; None for English, which has more than a table."""
         tables = self.tables
         english = OTHERS.isdisjoint(self.lows) and tables.own.isdisjoint(self.lows)
         if english and self.text.isascii():
-            return None  # what most texts are, without a look at their language
+            return None  # the usual case, without determining the language
         return tables.by_code.get(self.language or "")
 
     @cached_property
     def sentences(self) -> int:
-        """How many sentences it has."""
+        """The number of its sentences."""
         return sum(self.kinds[at] is not SIGN for at in self.openers)
 
     @cached_property
     def statement(self) -> StatedTokens:
-        """Its tokens without a last full stop, and without what says only that it holds now."""
+        """Its tokens without a final full stop, and without words that only say *now*."""
         end = len(self.lows) - (self.lows[-1:] in ((".",), ("!",)))
         kept = [at for at in range(end) if self.lows[at] not in NOW]
         if len(kept) == len(self.lows):
@@ -147,9 +147,9 @@ class Reading:
 
     @cached_property
     def opening(self) -> tuple[str, ...] | None:
-        """What every text of its frame begins with, as well: the words up to the first verb.
+        """The words up to the first verb, which every text of its frame begins with.
 
-        None if no word may be one: it has no frame.
+        None if no word may be a verb: it then has no frame.
         """
         _, lows, kinds = self.statement
         for at in range(len(lows)):
@@ -159,12 +159,12 @@ class Reading:
 
     @cached_property
     def clues(self) -> Clues:
-        """Its facts, names and negations: what a question to the judge names."""
+        """Its facts, names and negations, which a question to the judge names."""
         return clues_of(self.text, self.texts, self.lows, self.has_identifiers, self.table)
 
 
 READS_EVERY_SCRIPT = frozenset({"multilingual-e5-small"})
-"""Models that tell texts apart in every script; of others it is taken that they read Latin."""
+"""Models that tell texts apart in every script; others are assumed to read only Latin."""
 
 
 def read(
@@ -179,13 +179,13 @@ def read(
     """Read ``text`` for comparison; linear in its length, total on every string.
 
     ``unknown`` are the words that the model's tokenizer maps to its unknown token; ``truncated``
-    says that the model saw only the beginning of the text. ``names`` are those of its owner: a
-    subject that is one of them is read as any other of them. ``model`` is the model's name;
-    ``tables`` are those of the policy's languages.
+    says that the model saw only the beginning of the text. ``names`` are those of its owner: as
+    subjects they are equivalent. ``model`` is the model's name; ``tables`` are those of the
+    policy's languages.
     """
     text, legible = plain(text), model in READS_EVERY_SCRIPT
     if names and (called := called_alike(text, names)) is not None:
-        # By which name it was called, the model need not know.
+        # The model need not know the name that the text used.
         unseen = (word for word in unknown if not any(word in name.casefold() for name in names))
         return Reading(called, frozenset(unseen), truncated, legible, tables)
     return Reading(text, frozenset(unknown), truncated, legible, tables)

@@ -1,7 +1,7 @@
 """Sentences about an owner that begin with something else, turned so that the owner comes first.
 
-*Paris is where Ada lives* as *Ada lives in Paris*. For owners who have names: the turned sentence
-is read as any other that begins with a name (docs/guard.md, Names).
+*Paris is where Ada lives* becomes *Ada lives in Paris*. For owners with names: the turned sentence
+is read like any other that begins with a name (docs/guard.md, Names).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _TIME = (
 )
 _WORD = re.compile(r"[^\W\d_]+(?:['\-][^\W\d_]+)*")
 MOST_WORDS = 5
-"""Words of a clause that a time may follow; a longer one has more that the time could belong to."""
+"""Maximum number of words of a clause before a time; in a longer one the time is ambiguous."""
 
 
 def turned(text: str, names: tuple[str, ...]) -> str | None:
-    """A sentence with one of the names first that says the same; None if none does for certain."""
+    """The equivalent sentence with one of the names first; None if in doubt."""
     where, home, role, called, birthplace, time = _patterns(names)
     if found := where.fullmatch(text):
         place, who, does, stop = found.groups()
@@ -78,9 +78,9 @@ def _subject(owner: str) -> str:
 
 
 def _is_one_deed(clause: str) -> bool:
-    """Whether a clause has one verb of doing, what is done or where, and nothing else.
+    """Whether a clause has one verb of doing, its object or place, and nothing else.
 
-    No second verb and no noun in a phrase of its own, to which a time behind it could belong.
+    It has no second verb and no further phrase that a time after the clause could belong to.
     """
     words = clause.split(" ")
     lows = [word.casefold() for word in words]

@@ -1,4 +1,4 @@
-"""Two texts token by token: the edits that lead from one to the other, if each is licensed."""
+"""Aligns two texts token by token: the edits that lead from one to the other, if licensed."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ MOST_EDITS = 32
 
 
 def explain(one: Reading, other: Reading) -> tuple[Edit, ...] | None:
-    """The edits that explain every difference of two texts, in order; None if none do.
+    """The edits that explain every difference of two texts, in order; None if no edits do.
 
-    Linear in the length of the texts: what no edit changes is compared first, which tells most
-    pairs apart; then equal tokens are passed over, and at most `MOST_EDITS` places are looked at
-    more closely.
+    Linear in the length of the texts: first what no edit changes is compared, which rules out most
+    pairs; then equal tokens are skipped, and at most `MOST_EDITS` places are examined more closely.
     """
     if one.text == other.text:
         return ()
@@ -40,9 +39,9 @@ def explain(one: Reading, other: Reading) -> tuple[Edit, ...] | None:
 
 
 def unlicensed(one: Reading, other: Reading) -> tuple[str, str] | None:
-    """The words of each text that no edit leads from to the other; None if every edit is licensed.
+    """The words of each text that no edit explains; None if every edit is licensed.
 
-    They begin where the try that gets furthest ends, and leave out what the texts end with alike.
+    They begin where the attempt that gets furthest ends, without the texts' common ending.
     """
     if explain(one, other) is not None:
         return None
@@ -54,7 +53,7 @@ def unlicensed(one: Reading, other: Reading) -> tuple[str, str] | None:
 
 
 def _tried(one: Reading, other: Reading) -> set[tuple[int, int]]:
-    """Each place that edits lead to: the first differences after them."""
+    """The places that edits lead to: the first differences after them."""
     seen: set[tuple[int, int]] = set()
     waiting = [(0, 0)]
     while waiting and len(seen) < MOST_EDITS * MOST_EDITS:
@@ -67,7 +66,7 @@ def _tried(one: Reading, other: Reading) -> set[tuple[int, int]]:
 
 
 def _explained(one: Reading, other: Reading) -> tuple[Edit, ...] | None:
-    """Depth first: at the first difference each edit that fits is tried, in either direction."""
+    """Search depth first: at each first difference try every edit that fits, in both directions."""
     seen: set[tuple[int, int]] = set()
     waiting: list[tuple[int, int, tuple[Edit, ...]]] = [(0, 0, ())]
     while waiting:
@@ -103,7 +102,7 @@ def _fitting(one: Reading, i: int, other: Reading, j: int) -> Iterator[tuple[Edi
 
 
 def _starts(text: Reading, at: int) -> tuple[str, ...]:
-    """By what an edit begins at a place: its word or sign, or `FIGURES`; `ADDED` beside it."""
+    """The words that an edit may begin with at a place: its word or sign, `FIGURES` or `ADDED`."""
     if kind(text, at) in (NUMBER, CODE):
         return (FIGURES,)
     word = low(text, at)
@@ -117,7 +116,7 @@ def _beginning_with(*words: str) -> tuple[Edit, ...]:
 
 
 def _may(edit: Edit, text: Reading, at: int, length: int) -> bool:
-    """Whether the edit holds here as far as code is near."""
+    """Whether the edit is allowed here, considering any code in or near the text."""
     return edit.in_code or not (
         text.holds_code or _is_code(text, at - 1) or _is_code(text, at + length)
     )

@@ -1,4 +1,4 @@
-"""What stands around a place of a text: the questions that the contexts of edits ask."""
+"""Tests of what stands around a place of a text, for the contexts of edits."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def token(text: Reading, at: int) -> TextToken | None:
 
 
 def low(text: Reading, at: int) -> str:
-    """The word at a place in small letters; empty outside of the text."""
+    """The word at a place in lower case; empty outside of the text."""
     return text.lows[at] if 0 <= at < len(text.lows) else ""
 
 
 def kind(text: Reading, at: int) -> Kind | None:
-    """What stands at a place; None outside of the text."""
+    """The kind of the token at a place; None outside of the text."""
     return text.kinds[at] if 0 <= at < len(text.kinds) else None
 
 
@@ -31,17 +31,17 @@ def capital(text: Reading, at: int) -> bool:
 
 
 def is_lower(text: Reading, at: int) -> bool:
-    """Whether a word in small letters stands at a place."""
+    """Whether a word in lower case stands at a place."""
     return kind(text, at) is WORD and text.texts[at].islower()
 
 
 def is_plain(text: Reading, at: int) -> bool:
-    """Whether a word of more than one letter stands at a place, and no acronym."""
+    """Whether a word of more than one letter, other than an acronym, stands at a place."""
     return kind(text, at) is WORD and text.texts[at][1:].islower()
 
 
 def is_doing(text: Reading, at: int) -> bool:
-    """Whether a verb in *-ing* stands at a place, in small letters, and no noun."""
+    """Whether a verb in *-ing*, not a noun, stands at a place in lower case."""
     word = low(text, at)
     return is_lower(text, at) and word.endswith("ing") and word not in en.THINGS_IN_ING
 
@@ -52,14 +52,14 @@ def ends(text: Reading, at: int) -> bool:
 
 
 def stands_alone(text: Reading, at: int) -> bool:
-    """Whether a noun before a place is followed by no other noun."""
+    """Whether a noun before a place is not followed by another noun."""
     if at >= len(text.keys) or kind(text, at) is SIGN:
         return True
     return low(text, at) in en.AFTER_A_NOUN
 
 
 def noun_after(text: Reading, at: int, nouns: frozenset[str]) -> int:
-    """Where a noun of a list stands, from a place on, behind at most two adjectives; 0 if none."""
+    """The place of a noun of a list, after at most two adjectives from a place on; 0 if none."""
     for place in range(at, at + 3):
         word = low(text, place)
         if not is_lower(text, place):
@@ -72,7 +72,7 @@ def noun_after(text: Reading, at: int, nouns: frozenset[str]) -> int:
 
 
 def describes(text: Reading, at: int, nouns: frozenset[str]) -> bool:
-    """Whether an adjective before a place is said of one or more of a list, whatever follows."""
+    """Whether an adjective before a place describes a noun of a list, in singular or plural."""
     for place in range(at, at + 4):
         word = low(text, place).removesuffix("'s")
         if not is_lower(text, place):
@@ -85,14 +85,14 @@ def describes(text: Reading, at: int, nouns: frozenset[str]) -> bool:
 
 
 def follows_is(text: Reading, at: int) -> bool:
-    """Whether what stands at a place can follow *is* and not *has*."""
+    """Whether the words at a place can follow *is* but not *has*."""
     if low(text, at) == "not":
         return low(text, at + 1) != "not" and follows_is(text, at + 1)
     return low(text, at) in en.AFTER_IS or capital(text, at)
 
 
 def phrase(text: Reading, at: int, group: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
-    """The phrase of a group that stands at a place in small letters; empty if none does."""
+    """The phrase of a group that stands at a place in lower case; empty if none does."""
     for words in group:
         if text.lows[at : at + len(words)] == words and is_lower(text, at):
             return words
@@ -100,14 +100,15 @@ def phrase(text: Reading, at: int, group: tuple[tuple[str, ...], ...]) -> tuple[
 
 
 def asks(text: Reading) -> bool:
-    """Whether a question mark stands in the text."""
+    """Whether the text has a question mark."""
     return "?" in text.lows
 
 
 def negations(text: Reading) -> int:
-    """How many words negate or count something, whose reach a contrary could change.
+    """The number of negators and quantifiers whose scope a contrary could change.
 
-    A *because* that begins the text has nothing before it to reach; *no* before a comma answers.
+    A *because* that begins the text has nothing before it in its scope; *no* before a comma is an
+    answer.
     """
     answers = text.lows[:2] == ("no", ",")
     lows = text.lows[1:] if answers or low(text, 0) == "because" else text.lows

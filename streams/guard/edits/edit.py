@@ -1,4 +1,4 @@
-"""What an edit is: a change to a text that its context licenses."""
+"""The type of an edit: a change to a text that its context licenses."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from palimpsest.streams.guard.data.en_edits import Pairs
 from palimpsest.streams.guard.reading import Reading
 
 Match = Callable[[Reading, int, Reading, int], tuple[int, int] | None]
-"""How many tokens of either text an edit explains that begins at two places; None if it does not.
+"""The numbers of tokens of both texts that an edit at two places explains; None if it does not.
 
-It is tried both ways round, so a change and the change back are one edit.
+It is tried both ways round, so that a change and its inverse are one edit.
 """
 
 FIGURES = "#"
-"""Stands for every number and every token that is compared as it is, where an edit begins."""
+"""In `begins`, stands for every number and every token that is compared as it is."""
 
 ADDED = "@"
-"""Stands for the words with which edits of a language begin that a user added."""
+"""In `begins`, stands for the words that edits of a user's added languages begin with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A row of the table. Whatever no row explains is a difference, whatever the word is."""
+    """A row of the table. Whatever no row explains is a difference, whichever word it is."""
 
     name: str
     changes: str
     """What differs between the two texts."""
     context: str
-    """What has to stand around it."""
+    """The context that it requires."""
     passes: Pairs
     """Pairs that it makes near-identical."""
     fails: Pairs
-    """Pairs that look like it and say two things."""
+    """Pairs that look like it but say different things."""
     match: Match
     begins: frozenset[str] = frozenset()
-    """Words one of which stands in either text where it begins; empty: anything may."""
+    """One of these words stands in either text where it begins; empty for any word."""
     any_language: bool = False
-    """Whether it needs no English."""
+    """Whether it applies to texts that are not English."""
     in_code: bool = False
-    """Whether it holds in texts with code, or beside a token that is compared as it is."""
+    """Whether it applies to texts with code, or beside a token that is compared as it is."""

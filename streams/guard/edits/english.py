@@ -1,4 +1,4 @@
-"""The edits of English. Each is tried where two texts begin to differ, in both directions."""
+"""The edits of English; each is tried where two texts begin to differ, in both directions."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _user(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 
 def _is_of_the_user(text: Reading, verb: int) -> bool:
-    """Whether *user* is somebody here, not a part of *user accounts* and *user defined names*."""
+    """Whether *user* is a person here, not part of *user accounts* or *user defined names*."""
     word = low(text, verb)
     if low(text, 1) == "user's":
         return is_lower(text, verb) and word not in ("guide", "manual", "handbook")
@@ -139,7 +139,7 @@ def _is_of_a_caption(one: Reading, i: int, _other: Reading, _j: int) -> Found:
 
 
 def _shows(text: Reading, at: int, *, verb: bool = True) -> bool:
-    """Whether what follows is what can be seen: something done, or where."""
+    """Whether the words that follow describe what can be seen: an action or a place."""
     after = low(text, at)
     if after in ("next", "adjacent", "close"):
         return low(text, at + 1) == "to"
@@ -225,7 +225,7 @@ def _unit_apart(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 
 def _date(one: Reading, i: int, other: Reading, j: int) -> Found:
-    """*6 October 1899* for *October 6, 1899*, behind what a date follows, with its year or not."""
+    """*6 October 1899* for *October 6, 1899*, with or without a year, after a word dates follow."""
     day, month = one.texts[i : i + 1], one.texts[i + 1 : i + 2]
     if kind(one, i) is not NUMBER or len(day[0]) > 2 or not capital(one, i + 1):
         return None
@@ -267,12 +267,12 @@ def _exchange(one: Reading, i: int, other: Reading, j: int, groups: en.Phrases) 
 
 
 def _synonyms(one: Reading, i: int, other: Reading, j: int, groups: en.Phrases) -> Found:
-    """The same, in a text that speaks of no words: *her password is sofa*."""
+    """Like `_exchange`, in a text that is not about a word as such: *her password is sofa*."""
     return _exchange(one, i, other, j, groups) if en.MENTIONS.isdisjoint(one.lows) else None
 
 
 def _size(one: Reading, i: int, other: Reading, j: int) -> Found:
-    """*small* for *little*, said of one or more that are seen: *a little cake* is an amount."""
+    """*small* for *little*, of visible things that are counted: *a little cake* is an amount."""
     found = _synonyms(one, i, other, j, en.SIZES)
     noun = i + 1 + (low(one, i + 1) in en.COLOURS | {"metal", "country"})
     if found is None or not en.EATING.isdisjoint(one.lows):
@@ -288,7 +288,7 @@ def _is_little_one(text: Reading, noun: int) -> bool:
 
 
 def _counts(text: Reading, size: int, noun: int) -> bool:
-    """Whether what stands before a size makes the noun one or several, no amount of it."""
+    """Whether the word before a size makes the noun countable, so that it is not an amount."""
     before, word = low(text, size - 1), low(text, noun).removesuffix("'s")
     if before in en.SIZED_AFTER or (size == 0 and word in en.KIDS):
         return True
@@ -297,7 +297,7 @@ def _counts(text: Reading, size: int, noun: int) -> bool:
 
 
 def _ends_a_noun(text: Reading, noun: int) -> bool:
-    """Whether no other noun and no gerund follows: *a little dog walking* is an amount of it."""
+    """Whether neither a noun nor a gerund follows: in *a little dog walking*, it is an amount."""
     word, after = low(text, noun).removesuffix("'s"), low(text, noun + 1)
     if low(text, noun) != word:
         return word in en.KIDS and after == "hand"
@@ -311,7 +311,7 @@ def _ends_a_noun(text: Reading, noun: int) -> bool:
 
 
 def _acts(text: Reading, size: int, noun: int) -> bool:
-    """Whether the noun is no verb's object, and what follows can only be what it does."""
+    """Whether the noun is not the object of a verb, and the next word can only be its own verb."""
     before = size - (low(text, size - 1) in en.SIZED_AFTER)
     if before not in text.openers and low(text, before - 1) not in en.BEFORE_SEEN:
         return False
@@ -339,7 +339,7 @@ def _near(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 
 def _is_a_place(text: Reading, close: int, article: int) -> bool:
-    """Whether *close to* says where somebody is: *she is close to her dog* does not."""
+    """Whether *close to* is about a place: in *she is close to her dog* it is not."""
     if low(text, close - 1) in en.PLACED:
         return True
     is_there = low(text, close - 1) in en.BE and low(text, article) in en.INDEFINITE
@@ -350,7 +350,7 @@ def _is_a_place(text: Reading, close: int, article: int) -> bool:
 
 
 def _street(one: Reading, i: int, other: Reading, j: int) -> Found:
-    """*street* for *road*, where somebody moves or stands: never in an address or an idiom."""
+    """*street* for *road*, if somebody moves or stands there: never in an address or an idiom."""
     found = _synonyms(one, i, other, j, en.STREETS)
     if found is None or not around.stands_alone(one, i + 1) or low(one, i + 1) in ("to", "of"):
         return None
@@ -481,21 +481,21 @@ def _subject(text: Reading, negation: int) -> str:
 
 
 def _is_said_of(subject: str, words: tuple[str, str], *, being: bool) -> bool:
-    """Whether the words are contraries of such a subject; *the point is not being fair*."""
+    """Whether the words are contraries for such a subject; not in *the point is not being fair*."""
     if being:
         return subject in en.PERSONAL
     return all(subject in en.SAID_OF[word] for word in words if word in en.SAID_OF)
 
 
 def _is_contrary(said: str, meant: str) -> bool:
-    """Whether *not* before the one word says the other."""
+    """Whether *not* before the first word means the second."""
     opposed = en.COMPLEMENTS.get(meant) == said
     twofold = en.COMPLEMENTS.get(said) == meant and meant in en.TWOFOLD
     return opposed or twofold or (said, meant) in en.OPPOSITES or (meant, said) in en.OPPOSITES
 
 
 def _closes(text: Reading, after: int, words: tuple[str, str]) -> bool:
-    """Whether the *not* reaches no further than the adjective before a place."""
+    """Whether the scope of *not* ends with the adjective before a place."""
     follows = low(text, after)
     if follows == "for" and low(text, after + 1) not in en.OBJECTS | en.POSSESSIVES:
         return False
@@ -507,7 +507,7 @@ def _asks_by_its_verb(text: Reading) -> bool:
 
 
 def _negated(one: Reading, i: int, other: Reading, j: int) -> Found:
-    """How far a *not* goes before what it negates, and what of that the other text has."""
+    """The number of tokens before what a *not* negates, and that of their counterparts."""
     before, word = low(one, i - 1), low(one, i)
     if word in ("isn't", "aren't", "wasn't", "weren't"):
         return (1, 1) if low(other, j) == word[:-3] else None
@@ -554,7 +554,7 @@ _BEGINS: dict[str, frozenset[str]] = {
     "contrary": _NEGATIONS,
     "same": _NEGATIONS,
 }
-"""The words by which an edit begins, where they are few."""
+"""The words that an edit begins with, if they are few."""
 
 
 _MATCHES: dict[str, Match] = {

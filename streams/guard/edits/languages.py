@@ -1,4 +1,4 @@
-"""The edits of languages with a table: both texts are certainly of that language."""
+"""The edits of languages with a table; both texts must certainly be in that language."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _number_word(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 
 def _month(one: Reading, i: int, other: Reading, j: int) -> Found:
-    """*3. Jan. 1990* for *3. Januar 1990*: behind a day in figures, the shorter name in `one`."""
+    """*3. Jan. 1990* for *3. Januar 1990*: after a day in figures, the shorter name in `one`."""
     short, full = low(one, i), low(other, j)
     months = one.tables.months
     if not (short in months and full in months and len(short) < len(full)):
@@ -127,4 +127,4 @@ BY_TABLE = (
         frozenset({FIGURES}),
     ),
 )
-"""What tables license, each in its own language."""
+"""The edits that tables license, each in its own language."""

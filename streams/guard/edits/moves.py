@@ -1,4 +1,4 @@
-"""A phrase of time that stands first and could stand last."""
+"""The edit of a phrase of time that stands first and could stand last."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from palimpsest.streams.guard.text.tokeniser import NUMBER, WORD
 
 
 def front(text: Reading, at: int) -> int:
-    """How many tokens the phrase of time has that begins at a place; 0 if there is none."""
+    """The number of tokens of a phrase of time that begins at a place; 0 if there is none."""
     first, second, third = (*text.lows[at : at + 3], "", "", "")[:3]
     if first == "on" and second.removesuffix("s") in WEEKDAYS:
         return 2
@@ -37,10 +37,10 @@ def front(text: Reading, at: int) -> int:
 
 
 def without_front(text: Reading) -> Reading | None:
-    """The same text with the time that it begins with at its end; None if that says another thing.
+    """The text with its initial time moved to the end; None if that could change its meaning.
 
-    One sentence of one clause: a subject, one verb of doing, and what is done or where. A second
-    verb, or a noun that the time could belong to, is none of it.
+    It must be one sentence of one clause: a subject, one verb of doing, and its object or place,
+    without a second verb or a noun that the time could belong to.
     """
     length = front(text, 0)
     if not length or text.sentences != 1 or text.holds_code or not text.is_english:
@@ -81,7 +81,7 @@ def _is_year(text: Reading, at: int) -> bool:
 
 
 def _nowhere(_one: Reading, _i: int, _other: Reading, _j: int) -> None:
-    """A move begins at no place: `without_front` undoes it before the texts are aligned."""
+    """Never match: `without_front` undoes a move before the texts are aligned."""
 
 
 MOVE = Edit(

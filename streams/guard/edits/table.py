@@ -1,4 +1,4 @@
-"""The closed table of edits. Each has the context that licenses it; docs/guard.md shows it."""
+"""The closed table of edits, each with the context that licenses it (shown in docs/guard.md)."""
 
 from __future__ import annotations
 
@@ -45,4 +45,4 @@ FINAL_STOP = Edit(
 )
 
 EDITS: tuple[Edit, ...] = (FINAL_STOP, *ENGLISH, *BY_TABLE)
-"""Every edit but that of order, in the order that they are tried."""
+"""Every edit except the move, in the order in which they are tried."""

@@ -1,1 +1,1 @@
-"""What the guard reads of one text."""
+"""What the guard extracts from one text."""

@@ -1,4 +1,4 @@
-"""Dates and times of day, in whatever order and spelling, as one term each."""
+"""Dates and times of day, in any order and spelling, as one term each."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ _MONTH_NAMES = (
 MONTHS: dict[str, int] = {
     name: number for number, names in enumerate(_MONTH_NAMES, 1) for name in names.split()
 }
-"""Month names and abbreviations, to their number."""
+"""Names and abbreviations of months, with their numbers."""
 
 _AMBIGUOUS = frozenset("march may mar jan jun dec august april june".split())
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 DAYS: dict[str, str] = {form: "@" + day for day in _DAYS for form in (day, day + "s")} | {
     day: "@" + day for day in ("today", "yesterday", "tomorrow", "tonight")
 }
-"""Weekdays, and days named from where one stands, to their terms."""
+"""Weekdays and relative days, with their terms."""
 
 _ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)\Z")
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::\d\d)?\Z")
 _SLASHED = re.compile(r"\d{1,2}/\d{1,2}/\d{2,4}\Z")
 HALVES: dict[str, int] = {"am": 0, "a.m": 0, "a.m.": 0, "pm": 12, "p.m": 12, "p.m.": 12}
-"""Halves of the day, to the hour that they begin with."""
+"""Halves of the day, with the hour that they begin with."""
 
 
 def written_date(words: list[str], at: int) -> tuple[str, int] | None:
-    """The term of a date or a time in figures at ``at``, and where it ends."""
+    """The term of a date or a time in figures at ``at``, and its end."""
     word = words[at]
     if date := _ISO.match(word):
         return "@{}-{}-{}".format(*(int(part) for part in date.groups())), at + 1
@@ -38,14 +38,14 @@ def written_date(words: list[str], at: int) -> tuple[str, int] | None:
 
 
 def time_of_day(words: list[str], at: int, hour: int, minute: str) -> tuple[str, int]:
-    """The term of a time whose half of the day may stand at ``at``, and where it ends."""
+    """The term of a time whose half of the day may stand at ``at``, and its end."""
     if at < len(words) and words[at] in HALVES:
         hour, at = hour % 12 + HALVES[words[at]], at + 1
     return f"@{hour}:{minute}", at
 
 
 def day_and_month(words: list[str], at: int, day: str) -> tuple[str, int] | None:
-    """The term of a date whose day stands before ``at``, and where it ends (``10 March 1867``)."""
+    """The term of a date whose day stands before ``at``, and its end (``10 March 1867``)."""
     month_at = at + 1 if words[at : at + 1] == ["of"] else at
     month = MONTHS.get(words[month_at]) if month_at < len(words) else None
     if month is None or not _is_day(day):
@@ -55,7 +55,7 @@ def day_and_month(words: list[str], at: int, day: str) -> tuple[str, int] | None
 
 
 def month_first(words: list[str], at: int, endings: frozenset[str]) -> tuple[str, int] | None:
-    """The term of a date that begins with a month, and where it ends (``March 10th, 1867``).
+    """The term of a date that begins with a month, and its end (``March 10th, 1867``).
 
     None if the word is probably not a month: *may*, *march* and first names without a figure.
     """
@@ -73,7 +73,7 @@ def month_first(words: list[str], at: int, endings: frozenset[str]) -> tuple[str
 
 
 def is_year(value: str) -> bool:
-    """Whether four figures are most likely a year."""
+    """Whether a number of four figures is most likely a year."""
     return len(value) == 4 and value.isdecimal() and "1500" <= value < "2100"
 
 

@@ -1,7 +1,7 @@
-"""Numbers, dates, units and versions brought to one spelling, wherever they stand in a text.
+"""Brings numbers, dates, units and versions to one spelling, wherever they stand in a text.
 
-A term that carries a fact begins with a sign of its own: ``#`` a number, ``@`` a date or a time,
-``^`` a version, ``~`` the unit of the number before it. No word begins with one of them.
+The term of a fact begins with a sign: ``#`` for a number, ``@`` for a date or a time, ``^`` for a
+version, ``~`` for the unit of the number before it. No word begins with one of these.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MARKED = frozenset(_PLAIN_DAYS.keys() | NUMBER_WORDS | MONTHS.keys())
 def mark(words: list[str]) -> list[str]:
     """``words`` with every number, date, time, unit and version as one marked term, in place.
 
-    `words` itself if nothing but plain words and marks is in it.
+    Returns `words` itself if it has only plain words and marks.
     """
     distinct = set(words)
     others = {word for word in distinct if not word.isalpha()} - PUNCTUATION
@@ -63,7 +63,7 @@ def mark(words: list[str]) -> list[str]:
 
 
 def fact(words: list[str], at: int) -> tuple[list[str], int]:
-    """The terms of the fact that begins at ``at``, or of the one word, and where it ends."""
+    """The terms of the fact, or else of the word, that begins at ``at``, and its end."""
     word = words[at]
     if DIGITS.match(word):
         return _number(words, *_swap(figure(words, at)))

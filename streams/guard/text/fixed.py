@@ -1,4 +1,4 @@
-"""What no edit changes in a text: a pair that differs in it needs no alignment."""
+"""The part of a text that no edit changes: a pair that differs in it needs no alignment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WITH_UNIT = re.compile(rf"`([0-9]+(?:[.,][0-9]+)*)(?:{'|'.join(sorted(SPACED))}
 
 @lru_cache(maxsize=64)
 def _changed_by(tables: Tables) -> tuple[dict[str, str], frozenset[str]]:
-    """The number words of all languages, to figures, and all words that an edit changes."""
+    """The number words of all languages with their figures, and all words that an edit changes."""
     values = {word: value for word, value in tables.numbers.items() if word not in CHANGED}
     return values | NUMBERS, CHANGED | tables.numbers.keys() | tables.months
 
@@ -30,8 +30,8 @@ def fixed_of(
 ) -> frozenset[str]:
     """The words and signs of a text that no edit changes, and its numbers by their value.
 
-    Two texts with other ones are not near-identical: `number-word`, `decimals` and `unit-apart`
-    keep the value, and the other edits change the words of a closed list alone.
+    Texts that differ in these are not near-identical: `number-word`, `decimals` and `unit-apart`
+    keep the value, and the other edits only change the words of a closed list.
     """
     number_words, changed = _changed_by(tables)
     words = frozenset(lows)
@@ -48,7 +48,7 @@ def fixed_of(
 
 
 def _without_numerals(word: str) -> str:
-    """A run of a script without spaces, whatever its numbers are; any other word as it is."""
+    """A run of a script without spaces with its numbers masked; any other word unchanged."""
     if word.isascii() or not _UNSPACED.search(word):
         return word
     return _NUMERALS.sub("#", word.removeprefix("`"))
@@ -61,7 +61,7 @@ def _value(written: str) -> str:
 
 
 def without_zeros(number: str) -> str:
-    """A number without noughts behind its point, but where the point may part thousands."""
+    """A number without zeros at the end of its decimals, unless its point may mark thousands."""
     parts = _ZEROS.fullmatch(number)
     if parts is None:
         return number

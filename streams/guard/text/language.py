@@ -1,4 +1,4 @@
-"""The language of a text, decided first: nearly every edit of the table is one language's."""
+"""The language of a text, determined first: nearly every edit applies to one language only."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Language = str
 """Its code: `en`, or that of a table."""
 
 FEWEST = 0.1
-"""The share of words that have to speak for a language."""
+"""The share of words that must indicate a language."""
 
 _SPEAKING = (ENGLISH | CONTENT | SHOWN | STATES | ACTIONS | PERSONS | THINGS | COLOURS) - AMBIGUOUS
 _PROOF = (ENGLISH | CONTENT | STATES | ACTIONS) - AMBIGUOUS - WRITTEN_ELSEWHERE
 _PROOF -= SHARED - {"the", "and", "from"}
-"""Words that no other language writes: they prove English behind a word that may be a name."""
+"""Words that no other language has: they prove English after a word that may be a name."""
 _FOLLOW_NAMES = BEHIND_NAMES | (_PROOF - ENGLISH)
 
 
@@ -40,7 +40,7 @@ _HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")
 
 
 def language_of(words: Sequence[str], text: str, tables: Tables = BUILT_IN) -> Language | None:
-    """The language of a text of these words that has a table; None in doubt, or if it has none."""
+    """The language of a text of these words; None if in doubt, or if the language has no table."""
     if not text.isascii() and any(map(is_foreign, frozenset(text))):
         if _HAN_OR_KANA.search(text) and not _HANGUL.search(text):
             return "ja" if _KANA.search(text) else "zh"
@@ -65,10 +65,10 @@ def language_of(words: Sequence[str], text: str, tables: Tables = BUILT_IN) -> L
 
 
 def is_english(words: Sequence[str]) -> bool:
-    """Whether words, as written, are English and nothing else; in doubt they are not.
+    """Whether words, as written, are certainly English only; False if in doubt.
 
-    A function word of another language makes a text mixed, as does a letter that English does not
-    write in a word in lower case. Capitalised words inside a text may be names from anywhere.
+    A function word of another language makes a text mixed, and so does a word in lower case with a
+    letter that English does not use. Capitalised words inside a text may be names from anywhere.
     """
     if any(map(_is_of_another, words)):
         return False
@@ -84,8 +84,8 @@ def is_english(words: Sequence[str]) -> bool:
 def _is_name(words: Sequence[str]) -> bool:
     """Whether the first word, which another language has, is a name: *Ben lives in Rome*.
 
-    A capital says nothing there. But what follows a name goes on as only English does; behind a
-    longer one, which may be a title (*Das Buch Pride and Prejudice*), with a verb.
+    Its capital proves nothing there. But the word after a name must be one that only English has;
+    after a longer name, which may be a title (*Das Buch Pride and Prejudice*), a verb.
     """
     rest = list(dropwhile(lambda word: not word.islower(), words))
     follow = _FOLLOW_NAMES if len(rest) < len(words) - 1 else _FOLLOW_NAMES | _PROOF

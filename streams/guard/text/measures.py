@@ -1,4 +1,4 @@
-"""Units, currencies and number words, and the numbers that they make."""
+"""Units, currencies and number words, and the values of numbers."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _SCALES = {
     "trillion": 1_000_000_000_000,
 }
 NUMBER_WORDS = _SMALL_NUMBERS.keys() | _TENS.keys() | _SCALES.keys()
-"""The words that a number written out is made of."""
+"""The words that spelled-out numbers are made of."""
 
 _ORDINALS = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth"
     " fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
 ).split()
 ORDINALS: dict[str, str] = {word: f"#{value}th" for value, word in enumerate(_ORDINALS, 1)}
-"""Ordinals up to the twentieth, to their terms."""
+"""Ordinals up to the twentieth, with their terms."""
 
 ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
-"""What makes an ordinal of the figures before it."""
+"""Endings that make the figures before them an ordinal."""
 
 _UNITS = """
     km kilometer kilometre ; m meter metre ; cm centimeter centimetre ; mm millimeter millimetre
@@ -50,20 +50,20 @@ UNITS: dict[str, str] = {
     for name in line.split()
     for form in (name, name + "s")
 }
-"""Units and currencies in their spellings, to their terms; read as such only beside a number."""
+"""Spellings of units and currencies, with their terms; they count only beside a number."""
 
 CURRENCY_SIGNS = frozenset("$€£¥₹")
-"""Signs that stand before their number."""
+"""Currency signs that stand before their number."""
 
 _MOST_FIGURES = 30
-"""Longer numbers are identifiers, and are not multiplied by the words after them."""
+"""Longer numbers count as identifiers, and are not multiplied by the words after them."""
 
 DIGITS = re.compile(r"-?\d[\d,]*(?:\.\d+)?\Z")
 """A number in figures."""
 
 
 def figure(words: list[str], at: int) -> tuple[str, int]:
-    """The value of the figures at ``at`` with the scales after them, and where it ends."""
+    """The value of the figures at ``at`` with the scales after them, and its end."""
     value, after = _plain(words[at]), at + 1
     while after < len(words) and words[after] in _SCALES and len(value) < _MOST_FIGURES:
         value, after = _times(value, _SCALES[words[after]]), after + 1
@@ -86,7 +86,7 @@ def _times(value: str, scale: int) -> str:
 
 
 def spelled(words: list[str], at: int) -> tuple[str, int]:
-    """The value of the number written out from ``at`` on, and where it ends."""
+    """The value of the number spelled out from ``at`` on, and its end."""
     total = current = 0
     room = _SCALES["trillion"]
     while at < len(words):

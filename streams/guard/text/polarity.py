@@ -1,4 +1,4 @@
-"""What is negated in a text, and words that are the contrary of words in the other."""
+"""Negations in a text, and words that are contraries of words in another text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def contraries(of: Iterable[str], among: frozenset[str]) -> frozenset[str]:
 
 
 def _bases(word: str) -> list[str]:
-    """What a word would negate by its form."""
+    """The words that a word would negate, by its form."""
     if word in FALSE_CONTRARIES:
         return []
     found = [

@@ -1,8 +1,8 @@
-"""From a text to its tokens as written: a pair is compared by these, and nothing is left out.
+"""Splits a text into its tokens as written; pairs are compared by these, and nothing is left out.
 
-What stands between spaces is a word or a plain number with the marks beside it, or else one token
-that is compared character by character: a path, a command, an identifier, a version, a sum, a time,
-an emoticon.
+A chunk between spaces is a word or a plain number, with the marks beside it, or a single token that
+is compared character by character: a path, a command, an identifier, a version, a sum, a time or an
+emoticon.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from palimpsest.streams.guard.data.en import ABBREVIATIONS
 
 
 class Kind(StrEnum):
-    """What a token is."""
+    """The kind of a token."""
 
     WORD = "word"
     NUMBER = "number"
@@ -31,7 +31,7 @@ PLAIN = frozenset({WORD, SIGN})
 
 
 class TextToken(NamedTuple):
-    """A token as written, but for the shape of its quotes and apostrophes."""
+    """A token as written, except for the shape of its quotes and apostrophes."""
 
     text: str
     kind: Kind
@@ -40,7 +40,7 @@ class TextToken(NamedTuple):
 
 
 LONGEST_KEPT = 40
-"""Characters between two spaces whose tokens are cached: longer ones are hardly ever repeated."""
+"""Maximum length of a chunk whose tokens are cached; longer chunks rarely occur again."""
 
 STOPS = frozenset(".。．｡।۔")
 """Full stops of all scripts."""
@@ -59,14 +59,14 @@ _INDENTED = re.compile(r"[\n\r][ \t]+\S|\t")
 
 
 def plain(text: str) -> str:
-    """The text in NFC, trimmed, without characters that nobody sees; nothing else is changed."""
+    """The text in NFC, trimmed, without invisible characters; nothing else is changed."""
     if text.isascii():
         return text.strip()
     return _INVISIBLE.sub("", unicodedata.normalize("NFC", text)).strip()
 
 
 def tokenise(text: str) -> tuple[tuple[str, ...], tuple[Kind, ...]]:
-    """The tokens of a text as written, and what each of them is; linear in its length."""
+    """The tokens of a text as written, and the kind of each; linear in its length."""
     texts: list[str] = []
     kinds: list[Kind] = []
     for chunk in text.split():
@@ -82,7 +82,7 @@ def tokenise(text: str) -> tuple[tuple[str, ...], tuple[Kind, ...]]:
 
 
 def openers_of(texts: Sequence[str], kinds: Sequence[Kind]) -> frozenset[int]:
-    """Which tokens a sentence begins with; so do the signs before its first word."""
+    """The places of tokens that begin a sentence, including the signs before its first word."""
     starts = [0]
     if not _ENDS.isdisjoint(texts[:-1]):
         for at, text in enumerate(texts):
@@ -100,7 +100,7 @@ def openers_of(texts: Sequence[str], kinds: Sequence[Kind]) -> frozenset[int]:
 
 
 def layout(text: str, kinds: Sequence[Kind]) -> tuple[str, ...]:
-    """The white space of a text where it counts, as in code; empty where it is plain or free."""
+    """The white space of a text if it matters, as in code; empty if it is plain or irrelevant."""
     if CODE not in kinds and not _INDENTED.search(text):
         return ()
     spaces = tuple(_SPACES.findall(text))
@@ -108,7 +108,7 @@ def layout(text: str, kinds: Sequence[Kind]) -> tuple[str, ...]:
 
 
 def has_inner_capital(text: str) -> bool:
-    """Whether a letter but the first of the first word may be a capital; False is certain."""
+    """Whether any letter but the very first may be a capital; False is certain."""
     if not text.isascii():
         return True
     goes_on = text[1:2].isalpha() or text[1:2] == " "
@@ -121,7 +121,7 @@ def is_code(written: str) -> bool:
 
 
 def _taken_apart(chunk: str) -> tuple[tuple[str, ...], tuple[Kind, ...]]:
-    """The tokens of what stands between two spaces."""
+    """The tokens of a chunk between spaces."""
     if chunk[-1] in _MARKS and chunk[:-1].isalpha():
         return (chunk[:-1], chunk[-1]), (WORD, SIGN)
     start, end = len(chunk) - len(chunk.lstrip(_BEFORE)), len(chunk.rstrip(_AFTER))

@@ -1,4 +1,4 @@
-"""From a text to its words in one pass: contractions undone, nothing lost but spaces."""
+"""Splits a text into its words in one pass; contractions are expanded, only spaces are lost."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _WORD = re.compile(
     re.VERBOSE,
 )
 _VERSION_NAMES = frozenset({"version", "release", "ver"})
-"""What makes a version of the figures behind it: the only words that are read across a space."""
+"""Words that make the figures after them a version; the only ones that are read across a space."""
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'"})
 _STOPWORDS = ARTICLES | STOPS | PUNCTUATION | {"and", "of", "in", "to"}
 _PLAIN_SIGNS = ",;:!"
-"""Signs that are no tokens and belong to no word of letters."""
+"""Signs that are not tokens and are not part of a word of letters."""
 _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     r"\uf900-\ufaff\U00020000-\U0003ffff]+"
@@ -74,9 +74,9 @@ def _folded(text: str) -> str:
 
 
 def places(text: str) -> list[tuple[int, int]] | None:
-    """Where each word of `split` begins and ends in ``text``.
+    """The start and end of each word of `split` in ``text``.
 
-    None where that cannot be told: normalisation has put parts of the text together.
+    None if that cannot be determined, because normalisation has combined parts of the text.
     """
     folded = _folded(text)
     found = [word.span() for word in _WORD.finditer(folded)]
@@ -91,7 +91,7 @@ def places(text: str) -> list[tuple[int, int]] | None:
 
 
 def _starts(text: str) -> list[int]:
-    """Where a character begins that is no mark on the one before it."""
+    """The places where a character begins, other than combining marks."""
     return [at for at, char in enumerate(text) if not at or not unicodedata.combining(char)]
 
 
@@ -116,7 +116,7 @@ def words_of(written: Sequence[str]) -> list[str]:
 
 
 def uncontracted(lows: Sequence[str]) -> list[str]:
-    """All words that these stand for, which are casefolded."""
+    """All words that these casefolded words stand for, in order."""
     if CONTRACTIONS.keys().isdisjoint(lows) and "'" not in "".join(lows):
         return list(lows)
     words: list[str] = []
@@ -131,8 +131,8 @@ def uncontracted(lows: Sequence[str]) -> list[str]:
 def tokens(text: str) -> frozenset[str]:
     """The tokens that token Jaccard counts: casefolded words without stopwords and punctuation.
 
-    Numbers, versions and dates stay whole; runs of scripts without spaces give their pairs of
-    neighbouring characters (a single character gives itself).
+    Numbers, versions and dates stay whole; runs of scripts without spaces are split into pairs of
+    neighbouring characters (a single character stands for itself).
     """
     plain = _plain_words(text)
     if plain is not None:
@@ -147,10 +147,10 @@ def tokens(text: str) -> frozenset[str]:
 
 
 def _plain_words(text: str) -> frozenset[str] | None:
-    """What `words_of` finds in a text of ASCII words and a few signs; None for any other text.
+    """The result of `words_of` for a text of ASCII words and a few signs; None for other texts.
 
-    Most memories are such texts, and a newcomer's tokens are taken apart before it is stored: this
-    takes 3 us, and the expression 29.
+    Most memories are such texts, and a newcomer is split before it is stored: this takes 3 us, the
+    expression 29.
     """
     plain = text.casefold().replace(". ", " ").rstrip(".")
     for sign in _PLAIN_SIGNS:  # a tenth of the time of `translate`

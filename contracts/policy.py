@@ -28,7 +28,7 @@ Search = Literal["candidates", "memories"]
 """What the judge is asked about a pair of the gray zone.
 
 `same`: same or different, in one order. `relation`: same, update, compose or different, in both
-orders where it would replace or compose; then one call composes. `compose`: one call composes.
+orders if it would replace or compose; then one call composes. `compose`: one call composes.
 """
 
 ADDED = "added"
@@ -249,7 +249,7 @@ class Decay(_Strict):
     """How a memory's confidence or importance fades; computed on reading, never written back.
 
     It loses the share `rate` every `days`, once `after_days` have passed since the memory was last
-    used or joined (`access`), or since it began (`creation`). It never falls below `floor`.
+    used or joined (`access`), or since it began (`creation`). It never decays below `floor`.
     """
 
     field: Worth
@@ -265,7 +265,7 @@ class Consolidate(_Strict):
 
     They are of one category, and the Jaccard of every pair is greater than `above`. Memories of the
     protected categories and kinds are left alone, and so are those whose confidence is at least
-    `confidence_below`. In a namespace with fewer than `fewest` others, all are left alone.
+    `confidence_below`. If fewer than `fewest` remain in a namespace, they are left alone, too.
     """
 
     above: Score

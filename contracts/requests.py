@@ -182,7 +182,7 @@ class ReinstateRequest(Request[PutBack]):
 
 
 class WithdrawRequest(Request[Apart]):
-    """`palimpsest withdraw A B`: people's latest statement that two are the same, or are not."""
+    """`palimpsest withdraw A B`: withdraw people's statement that two are the same, or are not."""
 
     request: Literal["withdraw"] = "withdraw"
     a: CandidateId

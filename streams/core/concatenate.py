@@ -25,7 +25,7 @@ class Recomposition(NamedTuple):
 
 
 def one_after_the_other(texts: Sequence[str]) -> str:
-    """Join several texts into one, "A. B", adding a full stop between them where none is."""
+    """Join several texts into one, "A. B", with a full stop between them unless one is there."""
     *before, last = (text.strip() for text in texts)
     return " ".join([*(text if text.endswith(ENDS) else f"{text}." for text in before), last])
 

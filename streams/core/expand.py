@@ -38,7 +38,7 @@ def unmerge_commands(ledger: Ledger, request: UnmergeRequest) -> list[Unmerge]:
     """One command for each join that a request names, including those it did before a crash.
 
     For a memory: all joins but exact repeats, a person's first, because they may support others. If
-    there are none, the candidate's own decision is named, whose refusal says why.
+    there are none, the command names another decision, whose refusal says why.
     """
     if request.decision_id is not None:
         return [_unmerge(ledger, request, request.decision_id)]
@@ -228,7 +228,7 @@ def _unmerge(ledger: Ledger, request: UnmergeRequest | ReverseRequest, decision_
 
 
 def reverse_commands(ledger: Ledger, request: ReverseRequest) -> list[Unmerge]:
-    """One command for each standing join that a selection matches, latest first, except repeats."""
+    """One command per standing join that a selection matches, latest first; no exact repeats."""
     chosen = [
         edge
         for edge in ledger.edges.values()

@@ -322,7 +322,7 @@ class Edge:
 
     @property
     def exact(self) -> bool:
-        """Whether it joins a verbatim repeat, which is never un-merged."""
+        """Whether it joins a verbatim repeat, which stays joined."""
         return self.face == "repeat" and not self.differs
 
     @property

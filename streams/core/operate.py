@@ -137,7 +137,7 @@ def conflict(
 
 
 def separate(command: Separate, ledger: Ledger, policy: Policy, now: datetime) -> Result:
-    """`separated`; also settles a pending candidate if no open question about it remains."""
+    """`separated`; also settles a pending candidate that waited only for this answer."""
     pair = pair_of(ledger, command.a, command.b)
     if isinstance(pair, Refusal):
         return pair

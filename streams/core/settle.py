@@ -201,7 +201,7 @@ def _keeps_both(ledger: Ledger, policy: Policy, entry: Entry, answer: Answer) ->
 
 
 def settle_due(freed: Freed, ledger: Ledger, policy: Policy, now: datetime) -> Settled:
-    """`settled` by an answer that was held back; its id follows from both, it and what freed it."""
+    """`settled` by an answer that was held back; its id follows from that and what freed it."""
     given, entry = freed.answer.given, freed.entry
     command = Settle(
         command_id=event_id(freed.by, given.event_id),

@@ -64,7 +64,7 @@ def walk(ledger: Ledger, entry: Entry, answers: Sequence[Answer] = ()) -> Step:
 def bridges(entry: Entry) -> bool:
     """Whether its first decision both joined it and asked the judge, and the join stands.
 
-    The walk then skips members of its own memory, where it would otherwise end.
+    The walk then skips members of its own memory; otherwise it would end at the first of them.
     """
     return entry.asks_beside and any(
         edge.id == entry.decision_id and edge.standing for edge in entry.edges

@@ -69,7 +69,7 @@ class Prefetch:
         return ranked(found + there, limit)
 
     def _nearest(self, number: int) -> list[SearchHit]:
-        """The nearest arrived peer, usually one of all earlier ones; empty if none has arrived."""
+        """The nearest peer that has arrived (usually all earlier ones have); empty if none has."""
         nearest = self._peers.nearest_earlier[number]
         if nearest is not None and nearest.row in self._rows and not self._arrived[number:].any():
             return [nearest]

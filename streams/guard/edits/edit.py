@@ -36,7 +36,7 @@ class Edit:
     """Pairs that look like it but say different things."""
     match: Match
     begins: frozenset[str] = frozenset()
-    """One of these words stands in either text where it begins; empty for any word."""
+    """It begins with one of these words in either text; empty for any word."""
     any_language: bool = False
     """Whether it applies to texts that are not English."""
     in_code: bool = False

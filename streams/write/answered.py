@@ -95,7 +95,7 @@ def _earlier(writer: Writer, request_id: str, asked: str) -> Answer | None:
 def earlier_outcomes(writer: Writer, submission: Submission) -> list[Outcome] | None:
     """The recorded outcomes of a submission; a conflict if its id was used for another one.
 
-    Equal numbers of rows do not make two submissions equal: an extracting model varies.
+    A different number of rows also makes it another one: what a model extracts may vary.
     """
     match _earlier(writer, submission.request_id, submission.asked):
         case None:

@@ -20,7 +20,7 @@ MOST_CANDIDATES = 250_000
 """Maximum number of candidates in all loaded ledgers; a single owner may exceed it."""
 
 MANY_EVENTS = 2_000
-"""With more events than this, garbage collection pauses while an owner is folded: it would scan
+"""From this number of events on, garbage collection pauses while an owner is folded: it would scan
 them again and again, which takes longer than the folding."""
 
 

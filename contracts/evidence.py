@@ -62,8 +62,8 @@ Answer = Literal["different", "same", "update", "compose", "unavailable", "unusa
 class RecordedFirstJudge(Light):
     """The first of two judges; fields as in `RecordedJudge`.
 
-    `certificate` is the digest of the labels on the strength of which its answers settle: *same*
-    from the probability `same` on, *different* below `different`.
+    Its answer settles as *same* from the probability `same` on, as *different* below `different`;
+    `certificate` is the digest of the labels that these thresholds come from.
     """
 
     protocol: str
@@ -124,9 +124,9 @@ class Verdict(Light):
     own or that of its last update, else the memory's face. `probability` is the judge's for *the
     same*, if it gives one. `model` is the model named in the answer. Whatever a judge does not say
     is None. `protocol` is the service's; `remote` says whether it is on another network. If there
-    are two judges, `first` is the earlier answer of the first; `certificate` is the digest of the
-    labels on the strength of which an answer of the first settles. `judge` is the hash of the
-    configured judge, including the first.
+    are two judges, `first` is the earlier answer of the first; if that one's answer settles,
+    `certificate` is the digest of the labels that its thresholds come from. `judge` is the hash of
+    the configured judge, including the first.
     """
 
     neighbour_id: str

@@ -1,4 +1,4 @@
-"""Which tokens may be verbs, as far as lists and endings tell."""
+"""Tokens that may be verbs, as far as lists and endings tell."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from palimpsest.streams.guard.text.tokeniser import WORD, Kind
 
 
 def may_be_verb(lows: Sequence[str], kinds: Sequence[Kind], at: int) -> bool:
-    """Whether it would be a verb in small letters: a name may end like one."""
+    """Whether a token may be a verb, whatever its case: a name may end like one."""
     low = lows[at]
     if is_listed(low):
         return True

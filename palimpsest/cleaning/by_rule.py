@@ -1,11 +1,11 @@
 """The joins of a policy whose every rule asks the guard, with few vectors.
 
-The guard finds two texts near-identical only if all that no edit changes in them is equal (`fixed`
-and `layout` of their readings: `guard.edits.alignment.explain` compares these first). So texts are
-put into blocks by that, and only those of one block are compared: no pair that could join is
-missed. A pair that the guard lets pass is decided on as `core.checks` decides, which needs the
-vectors of these few texts alone. The one difference: their cosine need not be among the `top`
-highest of the scope (docs/decisions/0030).
+The guard finds two texts near-identical only if everything that no edit changes is equal in both
+(`fixed` and `layout` of their readings: `guard.edits.alignment.explain` compares these first). So
+these parts put each text into a block, and only texts of the same block are compared: no pair that
+could join is missed. Pairs that pass the guard are decided on as in `core.checks`; only these few
+texts need vectors. There is one difference: their cosine need not be among the `top` highest of the
+scope (docs/decisions/0030).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _EACH = 2_000
 
 
 def decides_by_words(policy: Policy) -> bool:
-    """Whether each join of a policy needs the guard, so that blocks have all pairs that join.
+    """Whether each join of a policy needs the guard, so that blocks contain all pairs that join.
 
     Rows have no session, so the check of sessions joins nothing.
     """
@@ -55,7 +55,7 @@ def _is_guarded(check: object) -> bool:
 
 
 class Partner(NamedTuple):
-    """An earlier text that a text could join, by which decision, and with what score."""
+    """An earlier text that a text could join, with the decision and the score."""
 
     text: int
     decision: str
@@ -63,16 +63,16 @@ class Partner(NamedTuple):
 
 
 def block_of(reading: Reading) -> bytes:
-    """A digest of all that no edit changes in a text."""
+    """A digest of everything that no edit changes in a text."""
     said = repr((sorted(reading.fixed), reading.layout))
     return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 @dataclass(slots=True)
 class _Near:
-    """The texts that a text is near-identical to, before unknown words are looked at.
+    """The texts near-identical to a text, before unknown words are considered.
 
-    `by_tokens` has the scores of those that the check of tokens looks at, best first.
+    `by_tokens` has the scores of those that the token check compares, best first.
     """
 
     text: int
@@ -83,9 +83,9 @@ class _Near:
 def join_by_rule(
     texts: Texts, policy: Policy, vectors: TextVectors, progress: Progress
 ) -> list[list[RowJoin]]:
-    """For each text that could join earlier ones, these joins in the policy's order.
+    """The possible joins of each text to earlier ones, in the policy's order.
 
-    They are joins of the rows in which the texts appear first.
+    Each join is between the rows in which the two texts appear first.
     """
     near = _near_identical(texts, policy, progress)
     near.sort(key=lambda one: texts.first[one.text])
@@ -169,7 +169,7 @@ def _partners(
 def _by_cosine(
     check: CosineCheck, mine: Embedding, others: Sequence[int], vectors: TextVectors
 ) -> list[Partner]:
-    """The texts that the check would join, the nearest first, of equally near ones the earliest."""
+    """The texts that the check would join, nearest first; ties go to the earliest."""
     scored = sorted((-cosine(vectors[n].vector, mine.vector), n) for n in others)
     zones = check.zones_of("")
     found = []

@@ -1,7 +1,7 @@
-"""The joins of a store that keeps the rows, so that each can be taken back there.
+"""The joins of a store that keeps the rows, so that each can be undone there.
 
-Every row is a candidate. Its id follows from its text and how often that came before, so the same
-file again changes nothing, and what was un-merged meanwhile stays apart.
+Every row is a candidate. Its id is derived from its text and the number of earlier rows with that
+text, so cleaning the same file again changes nothing, and joins un-merged meanwhile stay so.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedder import Progress
 
 OWNER = "rows"
-"""Whose memories the rows are; a scope is a namespace."""
+"""The owner of the rows; each scope is a namespace."""
 SOURCE = "clean"
 AT_ONCE = 4_096
 
@@ -36,9 +36,9 @@ class RowStore(Protocol):
 
 
 def join_by_store(texts: Texts, store: RowStore, progress: Progress) -> Iterator[list[RowJoin]]:
-    """Submit all rows, then the joins that stand, in the order of their decisions.
+    """Submit all rows, then yield the standing joins in the order of their decisions.
 
-    UsageError if the store has candidates that are no rows of this table.
+    UsageError if the store has candidates that are not rows of this table.
     """
     rows: dict[str, int] = {}
     waiting: list[dict[str, Any]] = []
@@ -65,7 +65,7 @@ def join_by_store(texts: Texts, store: RowStore, progress: Progress) -> Iterator
 
 
 def _candidates(texts: Texts) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each row that can be read, as a candidate."""
+    """Each readable row as a candidate."""
     scope_of = {number: scope for scope, numbers in texts.scopes.items() for number in numbers}
     seen: Counter[int] = Counter()
     for row, number in enumerate(texts.of):

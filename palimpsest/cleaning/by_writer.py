@@ -1,7 +1,7 @@
 """The joins of any policy, by the writer itself, which decides in memory; every text is embedded.
 
-For policies that join by scores alone, or compare with memories: what they join follows from all
-vectors, and from what was joined before.
+For policies that join by scores alone, or compare with memories: their joins depend on all vectors
+and on earlier joins.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from palimpsest.streams.embedder import Engine, Progress
 def join_by_writer(
     texts: Texts, policy: Policy, load: Callable[[], Engine], progress: Progress
 ) -> Iterator[list[RowJoin]]:
-    """The join of each row that has one, verbatim repeats left out.
+    """The join of each row that has one, except verbatim repeats.
 
-    Without a judge: what would be asked stays apart, or is what the policy does without an answer.
+    There is no judge: pairs for it stay apart, or the policy's rule for missing answers applies.
     """
     vectors = TrialVectors(load())
     vectors.prepare(texts.texts, progress)
@@ -51,7 +51,7 @@ def join_by_writer(
 
 
 def _rule(decision: TrialDecision) -> tuple[str, float]:
-    """The decision that joined two texts, or that they are the same folded; and their score."""
+    """The decision that joined two texts, or that of a folded repeat, and their score."""
     if decision.check == FOLDED:
         return FOLDED, 1.0
     near = next(n for n in decision.evidence.neighbours if n.candidate_id == decision.joined_to)

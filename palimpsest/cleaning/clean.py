@@ -20,12 +20,12 @@ from palimpsest.streams.embedder import Engine, Progress
 Keep = Literal["first", "newest", "longest"]
 """Which row of a group stays."""
 NEEDED = {"first": False, "newest": True, "longest": False}
-"""Whether the time of the rows is needed to tell."""
+"""Whether the choice needs the time of the rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How a table is cleaned: by a policy, and beyond it by cosine alone, if `within` is given."""
+    """How a table is cleaned: by a policy and, if `within` is given, also by cosine alone."""
 
     policy: Policy
     within: float | None = None
@@ -35,11 +35,11 @@ class Rules:
 
 @dataclass(slots=True)
 class Cleaned:
-    """What was found: the joins, and for each row that leaves the one that stays.
+    """The result: the joins and, for each removed row, the one that stays.
 
-    `why` has the first join on the way from a row that leaves to the one that stays: without it
-    both would stay. `held` counts the joins that separations prevented, `embedded` the texts that
-    needed a vector.
+    `why` has the first join on the way from a removed row to the one that stays: without it both
+    would stay. `held` counts the joins that separations prevented, `embedded` the texts that needed
+    a vector.
     """
 
     texts: Texts
@@ -50,7 +50,7 @@ class Cleaned:
     held: int = 0
 
     def text(self, row: int) -> str:
-        """A row's text; of verbatim repeats, as it was written first."""
+        """A row's text; for a verbatim repeat, as it was first written."""
         return self.texts.texts[self.texts.of[row]]
 
 
@@ -63,9 +63,9 @@ def find_duplicates(
 ) -> Cleaned:
     """Decide on all rows in their order; `load` gives the model of the policy when it is needed.
 
-    The policy's joins come first, in the order of the rows, and each takes the first partner that
-    no separation forbids; then those by cosine alone among the rows that would stay. A `store`
-    decides in the policy's place, and keeps the rows.
+    The policy's joins come first, in the order of the rows; each row joins its first partner that
+    no separation forbids. Joins by cosine alone follow, among the rows that would stay. With a
+    `store`, its own joins replace the policy's, and it keeps the rows.
     """
     texts = Texts.read(rows)
     found = Cleaned(texts)
@@ -103,7 +103,7 @@ def _take_first(found: Cleaned, groups: Groups, joins: Sequence[RowJoin]) -> Non
 
 
 def _settle(found: Cleaned, groups: Groups, preferred: _Preferred) -> None:
-    """From each row that stays, follow the joins to all that leave for it."""
+    """Follow the joins from each row that stays to all rows removed in its favour."""
     joins: dict[int, list[RowJoin]] = defaultdict(list)
     for join in found.joins:
         joins[join.row].append(join)
@@ -136,7 +136,7 @@ class _Preferred:
                 return ([-ord(c) for c in self._texts.moments[row]] or [1], -row)
 
     def order(self, rows: Iterable[int]) -> list[int]:
-        """Rows, those to keep first."""
+        """The rows, those to keep first."""
         return sorted(rows, key=self._key)
 
     def of_groups(self, groups: Groups) -> Iterator[int]:

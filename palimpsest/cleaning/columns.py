@@ -1,4 +1,4 @@
-"""Which columns of a table have the texts, the scope and the time of its rows."""
+"""Finds the columns of a table with the texts, the scope and the time of its rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.sources.mapping import NAMES, guess_mapping, value_of
 
 LOOKED_AT = 1_000
-"""Rows by which columns are guessed."""
+"""Number of rows from which columns are guessed."""
 _TEXT: TypeAdapter[str] = TypeAdapter(Text)
 
 
@@ -35,7 +35,7 @@ class Columns:
     moment: str | None = None
 
     def found(self, rows: Iterable[Any], *, needs_moment: bool) -> Columns:
-        """The columns with those that were not given, guessed from the first rows.
+        """The columns, with missing ones guessed from the first rows.
 
         UsageError if the column of the texts is not known, or a named column is in no row.
         """
@@ -54,7 +54,7 @@ class Columns:
         return replace(self, text=text, moment=moment if needs_moment else None)
 
     def row(self, values: Any) -> ScopedText:
-        """A row's text, scope and time; with the problem if it has no text that can be read."""
+        """A row's text, scope and time, or the problem if its text cannot be read."""
         if not isinstance(values, dict):
             return ScopedText(None, _problem_of(values))
         text = value_of(values, self.text or "")
@@ -107,7 +107,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _moment(value: Any) -> str:
-    """A time in a form that sorts by it; anything else sorts first."""
+    """A time in a form that sorts chronologically; anything else sorts first."""
     if value is None:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""What a cleaning found as documents: the summary, and each duplicate with its partner."""
+"""The results of a cleaning as documents: the summary, and each duplicate with its partner."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from palimpsest.cleaning.within import WITHIN
 from palimpsest.evaluation.rates import trials_needed
 
 MOST_NAMED = 20
-"""Unreadable rows that a summary names; the others are counted."""
+"""Maximum number of unreadable rows that a summary names; the others are only counted."""
 WRONG_SHARE, CONFIDENCE = 0.05, 0.95
-"""Of what is joined by cosine alone: if all examples are right, fewer than this share are wrong."""
+"""If all sampled joins by cosine alone are right, fewer than this share of them are wrong."""
 FIELDS = (
     *("row", "partner_row", "kept_row", "rule", "score", "stopped"),
     *("text", "partner_text", "kept_text"),
@@ -55,7 +55,7 @@ def summary_of(found: Cleaned, rules: Rules, *, first: int = 1) -> dict[str, Any
 
 
 def _within(found: Cleaned, similarity: float | None) -> dict[str, Any] | None:
-    """Of the joins by cosine alone: what the guard would have stopped, and why."""
+    """The joins by cosine alone that the guard would have stopped, and why."""
     if similarity is None:
         return None
     joins = [join for join in found.joins if join.rule == WITHIN]
@@ -69,10 +69,10 @@ def _within(found: Cleaned, similarity: float | None) -> dict[str, Any] | None:
 
 
 def duplicates_of(found: Cleaned, *, first: int = 1) -> Iterator[dict[str, Any]]:
-    """Each row that leaves, in order, with the row that it was joined to and the one that stays.
+    """Each removed row, in order, with the row that it was joined to and the one that stays.
 
-    If it was not joined itself, but another to it, that is its partner. The first row has the
-    number `first`.
+    If it was not joined itself but another row was joined to it, that row is its partner. The first
+    row has the number `first`.
     """
     for row in sorted(found.stays):
         join, kept = found.why[row], found.stays[row]

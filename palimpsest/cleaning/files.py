@@ -1,4 +1,4 @@
-"""The files that are cleaned: their rows as values, and a copy of each without some rows."""
+"""Input files of a cleaning: reads their rows as values, and copies them without some rows."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ _ENDINGS: dict[str, tuple[Form, ...]] = {
     ".parquet": ("parquet",),
     **dict.fromkeys((".arrow", ".feather"), ("arrow", "stream")),
 }
-"""The forms that the endings of names tell."""
+"""The forms that file name endings indicate."""
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _MARK = b"\xef\xbb\xbf"
 _SUFFIXES: dict[Form, str] = {"csv": ".csv", "json": ".jsonl"}
 TEXT = "text"
-"""The only column of a file of lines."""
+"""The only column of a plain text file, which has one text per line."""
 
 
 class InputFile:
-    """A file that can be read again and again, and its format."""
+    """A file that can be read repeatedly, and its format."""
 
     def __init__(self, path: Path) -> None:
-        """UsageError if there is no such file, or its format is not known."""
+        """UsageError if there is no such file, or its format is unknown."""
         if not path.is_file():
             what = "is a folder" if path.is_dir() else "does not exist, or is not a file"
             raise UsageError(f"{path} {what}: name a file, or - for standard input")
@@ -62,7 +62,7 @@ class InputFile:
         self._share: float | None = None
 
     def values(self) -> Iterator[Any]:
-        """Each row as an object; any other row as its bytes, or as what was read of it."""
+        """Each row as an object; a row that is not one as its bytes or as the value read."""
         match self.form:
             case "csv" | "json" | "parquet":
                 yield from self._read()
@@ -79,13 +79,13 @@ class InputFile:
             yield columns.row(values)
 
     def refuse_name(self, to: Path) -> None:
-        """UsageError if a copy's name tells another form than that of the file."""
+        """UsageError if a copy's name indicates a form other than the file's."""
         named = _named_forms(to)
         if named and self.form not in named:
             raise UsageError(f"{to}: the copy has the form of {self.path.name}, and its ending")
 
     def copy(self, to: Path, removed: Collection[int]) -> None:
-        """Write the file without the rows in `removed`, which are counted from 0, in its form."""
+        """Write the file without the rows in `removed`, numbered from 0, in the same form."""
         match self.form:
             case "csv" | "json" | "parquet":
                 copy_file(self.path, to, {row + 1 for row in removed}, {})
@@ -129,7 +129,7 @@ class InputFile:
 
 
 def _decoded(line: bytes) -> str | bytes:
-    """A line without its end; what is not UTF-8 stays as it is."""
+    """A line without its end; bytes if it is not UTF-8."""
     line = line.rstrip(b"\r\n")
     try:
         return line.decode()
@@ -156,19 +156,19 @@ def _form_of(path: Path) -> Form:
 
 
 def _named_forms(path: Path) -> tuple[Form, ...]:
-    """The forms that a name tells; none if it has no ending that is known."""
+    """The forms that a name indicates; none if its ending is unknown."""
     return _ENDINGS.get(Path(path.name.lower().removesuffix(".gz")).suffix, ())
 
 
 def clean_name(path: Path) -> Path:
-    """The name of a file's copy: `.clean` before the ending that tells its form."""
+    """The name of a file's copy: `.clean` before the ending that indicates its form."""
     packed = ".gz" if path.name.lower().endswith(".gz") else ""
     name = Path(path.name[: len(path.name) - len(packed)])
     return path.parent / f"{name.stem}.clean{name.suffix}{path.name[len(str(name)) :]}"
 
 
 def _begins_json(begin: bytes) -> bool:
-    """Whether JSON lines, or an array of objects, begin so: a text may open a bracket, too."""
+    """Whether this begins JSON lines or an array of objects; a text may also open a bracket."""
     begin = begin.removeprefix(_MARK).lstrip()
     if begin.startswith(b"["):
         return begin[1:].lstrip()[:1] in (b"{", b"]")
@@ -179,7 +179,7 @@ def _begins_json(begin: bytes) -> bool:
 
 
 def _looks_like_table(begin: bytes, columns: Columns) -> bool:
-    """Whether what has no name begins with the names of columns, one of them that of the text."""
+    """Whether unnamed input begins with a row of column names, among them that of the text."""
     line = begin.removeprefix(_MARK).partition(b"\n")[0].decode("utf-8", "replace")
     delimiter = delimiter_of(line)
     names = [name.strip().strip('"') for name in line.split(delimiter)]
@@ -190,7 +190,7 @@ def _looks_like_table(begin: bytes, columns: Columns) -> bool:
 
 @contextmanager
 def input_file(name: str, columns: Columns) -> Iterator[InputFile]:
-    """Open a file; standard input (`-`) is kept in a temporary file meanwhile."""
+    """Open a file; standard input (`-`) is copied to a temporary file first."""
     if name != STDIN:
         yield InputFile(Path(name))
         return
@@ -204,7 +204,7 @@ def input_file(name: str, columns: Columns) -> Iterator[InputFile]:
 
 
 def _named(path: Path, columns: Columns) -> Path:
-    """Rename what came by standard input by its format, which names tell."""
+    """Rename the copy of standard input by its format, which is recognised by name."""
     form = _form_of(path)
     if form == "lines":
         with _unpacked(path) as unpacked:
@@ -219,7 +219,7 @@ def _is_packed(path: Path) -> bool:
 
 @contextmanager
 def _unpacked(path: Path) -> Iterator[io.BufferedIOBase]:
-    """Open a file, unpacked if it is gzipped; UsageError if that is damaged."""
+    """Open a file, decompressed if it is gzipped; UsageError if it is damaged."""
     with path.open("rb") as file:
         if not _is_packed(path):
             yield file
@@ -259,7 +259,7 @@ def _arrow_values(path: Path, form: Form) -> Iterator[Any]:
 
 
 def batch_values(batch: Any) -> Iterator[Any]:
-    """The rows of an Arrow batch as Python values, some at a time."""
+    """The rows of an Arrow batch as Python values, converted a few at a time."""
     import pyarrow as pa
 
     for start in range(0, batch.num_rows, BATCH):
@@ -280,7 +280,7 @@ def _copy_arrow(path: Path, to: Path, removed: Collection[int], form: Form) -> N
 
 
 def rows_kept(table: Any, kept: Sequence[int]) -> Any:
-    """Some rows of an Arrow table, in order; of any type, which `take` and `filter` are not."""
+    """Some rows of an Arrow table, in order; `take` and `filter` do not support every type."""
     import pyarrow as pa
 
     parts = [table.slice(0, 0)]

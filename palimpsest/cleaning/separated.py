@@ -14,14 +14,14 @@ from palimpsest.streams.core.text import verbatim_hash
 
 
 class SeparatedPair(NamedTuple):
-    """Two texts that stay apart, whatever rule finds them the same."""
+    """Two texts that stay apart, even if a rule finds them the same."""
 
     text: str
     other: str
 
 
 def read_separations(path: Path) -> list[SeparatedPair]:
-    """The pairs of a file as the report writes it: JSON lines with `text` and `partner_text`.
+    """The pairs of a file in the report's form: JSON lines with `text` and `partner_text`.
 
     UsageError if it cannot be read; it names a line that is not such a pair. Pairs are given by
     their texts, so the file still holds when rows have moved.

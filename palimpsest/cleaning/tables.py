@@ -20,9 +20,10 @@ from palimpsest.streams.policies import load_policy
 class CleanedTable:
     """Rows without duplicates.
 
-    `rows` are those that stay: a list, or of a dataframe an Arrow table; `kept` are their numbers,
-    from 0, in order. `duplicates` has a row for each that leaves, with its partner, the score, the
-    rule and the whole texts; `summary` the counts, as `palimpsest clean --json` has them.
+    `rows` are those that stay: a list, or an Arrow table if the input was a dataframe; `kept` are
+    their numbers, from 0, in order. `duplicates` has an entry for each removed row, with its
+    partner, the score, the rule and the whole texts; `summary` has the counts, as in
+    `palimpsest clean --json`.
     """
 
     rows: Any
@@ -43,15 +44,15 @@ def clean(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> CleanedTable:
-    """Leave the duplicates out of rows or of a dataframe; nothing is written.
+    """Remove the duplicates from rows or from a dataframe; nothing is written.
 
     `data` is an iterable of texts or of rows (dictionaries), or any table that Arrow's PyCapsule
-    interface reads: pandas (from 2.2), polars, DuckDB, pyarrow. `text` is the column of the texts,
-    else it is guessed; only rows that are equal in the columns `by` are joined. `policy` is a
-    preset, a file's name or a `Policy`; `within` also joins by cosine alone, from this similarity
-    on; `keep` says which row of a group stays: `first`, `newest` or `longest`. The pairs of texts
-    in `separate` stay apart. Rows that cannot be read stay, and are named in the summary. Raises
-    UsageError if a column is not there, ModelError if the model is missing.
+    interface reads: pandas (from 2.2), polars, DuckDB, pyarrow. `text` is the column of the texts;
+    if it is not given, it is guessed. Only rows that are equal in the columns `by` are joined.
+    `policy` is a preset, a file's name or a `Policy`. `within` also joins by cosine alone, from
+    this similarity on. `keep` says which row of a group stays: `first`, `newest` or `longest`. The
+    pairs of texts in `separate` stay apart. Rows that cannot be read stay, and are named in the
+    summary. Raises UsageError if a column is missing, ModelError if the model is.
     """
     rows, table = _rows_of(data)
     wanted = Columns(text, (by,) if isinstance(by, str) else tuple(by))
@@ -78,7 +79,7 @@ def clean(
 
 
 def _rows_of(data: Any) -> tuple[Any, Any]:
-    """The rows, and the Arrow table that they are, if they are one."""
+    """The rows, and the same as an Arrow table if the data is one."""
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         import pyarrow as pa
 
@@ -88,7 +89,7 @@ def _rows_of(data: Any) -> tuple[Any, Any]:
 
 
 def _values(rows: Any) -> Iterator[Any]:
-    """Each row as an object: a text is a row with nothing else."""
+    """Each row as an object: a text becomes a row with only that text."""
     if isinstance(rows, list):
         yield from ({TEXT: row} if isinstance(row, str) else row for row in rows)
         return

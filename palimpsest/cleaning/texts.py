@@ -14,9 +14,9 @@ EXACT = "hash_exact"
 
 
 class ScopedText(NamedTuple):
-    """One row: its text, or the `problem` for which it has none.
+    """One row: its text, or the `problem` why it has none.
 
-    Only rows of one `scope` are compared. `moment` is comparable with those of all other rows.
+    Only rows of the same `scope` are compared. `moment` is comparable with that of any other row.
     """
 
     text: str | None
@@ -26,11 +26,11 @@ class ScopedText(NamedTuple):
 
 
 class RowJoin(NamedTuple):
-    """A row joins an earlier decided one, its partner, by a rule and with a score from 0 to 1.
+    """The join of a row to its partner, a row decided on before, by a rule; scores are from 0 to 1.
 
-    `stopped` has the cues for which the guard would not have joined the two by itself: those of a
-    join by cosine alone; `("differs",)` if they are not near-identical and show no cue.
-    `decision_id` names the join in the store that keeps the rows, if one does.
+    `stopped` is for joins by cosine alone: the cues for which the guard would not have joined the
+    two, or `("differs",)` if they are not near-identical and show no cue. `decision_id` names the
+    join in the store that keeps the rows, if there is one.
     """
 
     row: int
@@ -45,8 +45,8 @@ class RowJoin(NamedTuple):
 class Texts:
     """The rows of a table, counted from 0, and their distinct texts in order of appearance.
 
-    `of` has the number of each row's text, -1 if it cannot be read; `first` the row in which each
-    text appears first; `scopes` the texts' numbers by scope.
+    `of` has the number of each row's text, or -1 if it cannot be read; `first` has the row in which
+    each text first appears; `scopes` has the texts' numbers by scope.
     """
 
     texts: list[str] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Texts:
 
     @classmethod
     def read(cls, rows: Iterable[ScopedText]) -> Texts:
-        """Read all rows; texts that are the same verbatim count as one."""
+        """Read all rows; verbatim identical texts count as one."""
         found = cls()
         known: dict[tuple[Hashable, bytes], int] = {}
         for row in rows:
@@ -86,7 +86,7 @@ class Texts:
 
 
 class Groups:
-    """Rows that were joined; a separation keeps its two rows apart, whatever joins others."""
+    """Groups of joined rows; a separation keeps its two rows in different groups."""
 
     def __init__(self, size: int, separated: Iterable[tuple[int, int]] = ()) -> None:
         self._above = array("q", range(size))
@@ -100,7 +100,7 @@ class Groups:
         return row
 
     def unite(self, row: int, other: int) -> bool:
-        """Unite two groups, unless that brings separated rows together: then False."""
+        """Unite two groups and return True; False if that would bring separated rows together."""
         one, two = self.of(row), self.of(other)
         if one == two:
             return True

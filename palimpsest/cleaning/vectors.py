@@ -1,4 +1,4 @@
-"""Vectors of some of a table's texts: embedded once each, of one length together."""
+"""Vectors of some of a table's texts: each embedded once, those of equal length together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TextVectors:
         return self._known[number]
 
     def prepare(self, numbers: Iterable[int]) -> None:
-        """Embed those texts that have no vector yet. ModelError if the model is missing."""
+        """Embed the texts that have no vector yet. ModelError if the model is missing."""
         new = sorted({*numbers} - self._known.keys(), key=lambda n: (len(self._texts[n]), n))
         engine = self._load() if new else None
         for start in range(0, len(new), AT_ONCE):

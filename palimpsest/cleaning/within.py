@@ -1,4 +1,4 @@
-"""Joins by cosine alone: what nothing else finds without a judge, and what a guard would stop."""
+"""Joins by cosine alone: finds rewordings without a judge, and reports what a guard would stop."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from palimpsest.streams.search.exact import cosine
 WITHIN = "within"
 """The rule that joins by cosine alone."""
 DIFFERS = "differs"
-"""Two texts that are not near-identical, and show no cue."""
+"""The mark of two texts that are not near-identical and show no cue."""
 _BLOCK = 256
 _CHUNK = 16_384
 _SLACK = 1e-4
-"""How far a product in single precision may be under a floor that the exact cosine reaches."""
+"""How far a product in single precision may fall below a floor that the exact cosine reaches."""
 
 Single = NDArray[np.float32]
 
@@ -33,11 +33,11 @@ def join_within(
     unite: Callable[[int, int], bool],
     progress: Progress,
 ) -> list[RowJoin]:
-    """Join each row to the nearest one before it that stays, if their cosine is at least this.
+    """Join each row to the nearest earlier row that stays, if their cosine reaches `similarity`.
 
-    `rows` of all scopes, those to keep first: so each row that leaves is as near to one that stays,
-    and no chain of joins leads further. `unite` says whether two rows may be joined, and notes it.
-    Ties go to the earlier of `rows`.
+    `rows` are those of all scopes, those to keep first: so each removed row is this near to one
+    that stays, and chains of joins cannot drift further. `unite` says whether two rows may be
+    joined, and records the join. Ties go to the earlier of `rows`.
     """
     vectors.prepare(texts.of[row] for row in rows)
     scope_of = {number: scope for scope, numbers in texts.scopes.items() for number in numbers}
@@ -90,7 +90,7 @@ def _join_scope(
 
 
 def _near(block: Single, kept: Single, similarity: float) -> list[list[int]]:
-    """For each vector of a block the places of those kept that may be near enough."""
+    """For each vector of a block, the indices of the kept vectors that may be near enough."""
     near: list[list[int]] = [[] for _ in block]
     for start in range(0, len(kept), _CHUNK):
         scores = block @ kept[start : start + _CHUNK].T
@@ -100,7 +100,7 @@ def _near(block: Single, kept: Single, similarity: float) -> list[list[int]]:
 
 
 def _unit(vectors: Sequence[NDArray[np.float16]]) -> Single:
-    """Vectors of unit length, (b, dimension); one of zeros stays so."""
+    """Vectors of unit length, (b, dimension); a zero vector stays zero."""
     rows = np.stack(vectors).astype(np.float32)
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(norms > 0, norms, 1), np.float32)

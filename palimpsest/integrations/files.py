@@ -14,11 +14,11 @@ from palimpsest.contracts.shown import Shown
 
 
 class MemoryFiles:
-    """The files below a folder of one agent, such as `/memories`; paths have the folder in front.
+    """The files below a folder of one agent, such as `/memories`; paths begin with that folder.
 
-    A line that repeats an earlier one of the file joins its memory, and is shown once. Lines
-    stand in the order in which they were first written; blank ones are not kept. UsageError for a
-    path that is not in the folder, or a change that cannot be; RefusedError as the store refuses.
+    A line that repeats an earlier one of the file joins its memory, and is shown once. Lines are
+    in the order in which they were first written; blank ones are not kept. UsageError for a path
+    outside the folder or an impossible change; RefusedError if the store refuses.
     """
 
     def __init__(self, agent: Agent, folder: str, source: str) -> None:
@@ -38,11 +38,11 @@ class MemoryFiles:
         return [memory["face"] for memory in self._memories_of(path)]
 
     def below(self, path: str) -> list[str]:
-        """The paths of the file, or of all files of the folder, at a path."""
+        """The path of the file at a path, or the paths of all files of the folder there."""
         return sorted({memory["namespace"] for memory in self._all(path)})
 
     def write(self, path: str, wanted: Iterable[str]) -> None:
-        """Have a file say these lines: changed ones are updates, missing ones are forgotten."""
+        """Set the lines of a file: changed ones are updated, missing ones forgotten."""
         before = self._memories_of(path)
         lines = [line.strip() for line in wanted if line.strip()]
         if not lines:
@@ -66,7 +66,7 @@ class MemoryFiles:
         self._forget([*self._all(path)])
 
     def move(self, old: str, new: str) -> None:
-        """Write the lines of a file, or of a folder's files, to another path, and forget them."""
+        """Move a file, or a folder's files: write the lines to `new`, and forget the old ones."""
         moved = [*self._all(old)][::-1]
         for namespace in dict.fromkeys(memory["namespace"] for memory in moved):
             lines = [memory["face"] for memory in moved if memory["namespace"] == namespace]
@@ -87,7 +87,7 @@ class MemoryFiles:
             yield from page["memories"]
 
     def _add(self, path: str, lines: Sequence[str]) -> None:
-        """Add lines, all or none; RefusedError if one is kept back because it was forgotten."""
+        """Add all lines or none; RefusedError if one repeats a forgotten line and is withheld."""
         rows = [{"text": line, "namespace": path} for line in lines]
         for outcome in self._agent.submit(rows, source=self._source) if rows else ():
             if outcome.reason is not None:

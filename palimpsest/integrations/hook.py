@@ -1,6 +1,6 @@
 """The hook before an agent's context is compacted: captures memories, and reports to the agent.
 
-The form and the words follow designs/namespaced.md. Texts are shown as previews on one line, with
+The form and the wording follow designs/namespaced.md. Texts are shown as one-line previews, with
 control characters and markup escaped.
 """
 
@@ -30,7 +30,7 @@ from palimpsest.streams.write.inputs import Outcome
 EVENT = "PreCompact"
 SOURCE = "hook:pre-compact"
 PREVIEW = 40
-"""Shown characters of a text."""
+"""Number of characters shown of a text."""
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+!|~\"&])")
 NOTHING_CAPTURED = "No memories were captured before compaction."
 FAILED = "Memories could not be captured before compaction; the hook's errors say why."
@@ -55,9 +55,9 @@ class Capture:
 
 @dataclass(frozen=True, slots=True)
 class HookInput:
-    """The hook's input: candidates, or the transcript of a session that an agent names.
+    """The hook's input: candidates, or the transcript of a session.
 
-    `about` has fields that all candidates of the transcript share.
+    `about` has the fields that all candidates of the transcript share.
     """
 
     entries: Sequence[Any] = ()
@@ -92,7 +92,7 @@ def output(context: str) -> str:
 
 
 def read(raw: bytes) -> HookInput:
-    """The hook's input; UsageError, which does not quote it, if it has none of the forms."""
+    """Parse the hook's input. Raises UsageError, without quoting it, if its form is unknown."""
     try:
         found = orjson.loads(raw)
     except orjson.JSONDecodeError:

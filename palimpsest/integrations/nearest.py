@@ -9,7 +9,7 @@ from palimpsest.contracts.limits import PYTHON
 from palimpsest.contracts.shown import Recalled
 
 MORE = 4
-"""The factor by which more are recalled if too few of them were in the given set."""
+"""Factor by which `k` grows if too few of the recalled memories are in the given set."""
 
 
 def nearest_of(

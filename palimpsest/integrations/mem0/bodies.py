@@ -20,21 +20,21 @@ Seconds = Annotated[float, Field(ge=0, le=253_402_300_799)]
 
 
 def time_of(timestamp: float | datetime | None) -> dict[str, str | None]:
-    """When something happened, as a candidate's field."""
+    """The time of an event, as a candidate's field."""
     if isinstance(timestamp, float | int):
         timestamp = datetime.fromtimestamp(timestamp, UTC)
     return {"occurred_at": None if timestamp is None else timestamp.isoformat()}
 
 
 class MessageBody(Model):
-    """A message of a conversation; what a tool was called with, and pictures, are not texts."""
+    """A message of a conversation; arguments of tool calls and images are not texts."""
 
     role: str = "user"
     name: str | None = None
     content: str | dict[str, Any] | list[str | dict[str, Any]] | None = None
 
     def text(self) -> str:
-        """The text of all its parts; empty if it has none, as the call of a tool."""
+        """The text of all its parts; empty if it has none, such as a tool call."""
         return text_of(self.content)
 
     def by_another(self) -> dict[str, str]:
@@ -51,11 +51,11 @@ IGNORED = frozenset(
 
 
 CLEARED = frozenset({"expiration_date"})
-"""What a null takes away."""
+"""Fields that a null clears."""
 
 
 def ending(last_day: date | None) -> datetime | None:
-    """When the last day has passed, in UTC; None without one. UsageError after the year 9999."""
+    """The end of the last day, in UTC; None without one. UsageError after the year 9999."""
     ends = end_of(None if last_day is None else f"{last_day:%Y-%m-%d}")
     if isinstance(ends, str):
         raise UsageError("expiration_date is too late: leave it out")
@@ -63,7 +63,7 @@ def ending(last_day: date | None) -> datetime | None:
 
 
 class Arguments(Strict):
-    """Arguments of a call. Unknown ones are refused, except those without a meaning here."""
+    """Arguments of a call. Unknown ones are refused, except those that are ignored here."""
 
     @model_validator(mode="before")
     @classmethod
@@ -88,7 +88,7 @@ class Who(Arguments):
 
 
 class Add(Who):
-    """Messages to remember; the client has ids at the top, or in `filters`."""
+    """Messages to remember; the client sends ids at the top level, or in `filters`."""
 
     messages: list[MessageBody]
     filters: Who = Who()
@@ -98,7 +98,7 @@ class Add(Who):
     expiration_date: date | None = None
 
     def when(self) -> dict[str, str | None]:
-        """When it happened, and the last day on which it is found, as a candidate's fields."""
+        """The time of the event and the expiry, as a candidate's fields."""
         last = (
             {} if self.expiration_date is None else {"expiration_date": f"{self.expiration_date}"}
         )
@@ -107,7 +107,7 @@ class Add(Who):
     def wanted(self) -> list[MessageBody]:
         """The messages to remember: the user's; with `infer=False`, all but the system's.
 
-        UsageError if they are more than one commit holds: then some could be kept without others.
+        UsageError if there are more than fit into one commit: then only some might be kept.
         """
         found = [
             message
@@ -132,7 +132,7 @@ class SearchBody(Arguments):
 
 
 class GetAll(Arguments):
-    """Which memories of a user are listed."""
+    """Filters for the memories of a user to list."""
 
     filters: dict[str, Any] = {}
     start_date: str | None = None
@@ -154,7 +154,7 @@ class PageBody(Strict):
 
 
 class UpdateMemory(Arguments):
-    """The new text of a memory, and when it expires; `null` takes that away."""
+    """The new text of a memory, and its expiry; `null` clears that."""
 
     text: Text | None = None
     metadata: Metadata | None = None

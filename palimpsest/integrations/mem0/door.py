@@ -1,7 +1,7 @@
 """The door `/mem0`: serves the calls of mem0's `MemoryClient` from this store (docs/mem0.md).
 
-The client names the user in its filters, or not at all if it has a memory's id: then the store
-finds the owner. The user is the owner, and must match the caller's token.
+The client names the user in its filters; a call with a memory's id names none, and the store looks
+up the owner. The user is the owner, and must match the caller's token.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class _Call:
         )
 
     async def one(self) -> tuple[Intents, str]:
-        """The memory that the path names, and its owner's intents; not found if another's."""
+        """The id in the path, and its owner's intents; not found if the token is for another."""
         memory_id = unquote(self.request.path_params["memory"])
         owner_id = await self.store.call(_owner_of, memory_id)
         if owner_id is None or not self.caller.owners.fullmatch(owner_id):
@@ -111,12 +111,12 @@ def routes(store: AsyncPalimpsest) -> list[BaseRoute]:
 
 
 async def _ping(_asked: _Call) -> Row:
-    """The client asks for an organisation and a project: there is one of each."""
+    """Answer the client's question for an organisation and a project: there is one of each."""
     return {"status": "ok", "org_id": "palimpsest", "project_id": "memories", "user_email": None}
 
 
 async def _add(asked: _Call) -> Row:
-    """Add each message as a memory, verbatim: `extract` is what uses a model."""
+    """Add each message as a memory, verbatim: only `extract` uses a model."""
     body = asked.body(bodies.Add)
     who = {**body.named(), **body.filters.named()}
     intents = asked.of(parse_filters(who).user_id)
@@ -197,7 +197,7 @@ async def _get(asked: _Call) -> Row:
 async def _update(asked: _Call) -> Row:
     """Change a memory's text or expiry; only new metadata counts as a repeat of the text.
 
-    One that has expired gets its expiry first: the text of what is over is not changed.
+    If the memory has expired, its expiry is set first: an expired memory's text cannot change.
     """
     body = asked.body(bodies.UpdateMemory)
     intents, memory_id = await asked.one()

@@ -25,21 +25,21 @@ FIELDS = {
     "updated_at": "updated_at",
     **{name: name for name in SAID_BY},
 }
-"""The fields of a filter, and their places in a row."""
+"""The fields of a filter, and the fields of a row that they test."""
 TIMES = ("created_at", "updated_at")
 ANY = "*"
 MOST_CONDITIONS = 500
 """Maximum number of conditions: each is compared with every memory of the user."""
 MOST_LISTED_VALUES = 10_000
-"""Maximum number of values in all lists of `in`, which are looked up and not compared."""
+"""Maximum number of values in all lists of `in`: they are looked up, not compared one by one."""
 
 
 @dataclass(frozen=True)
 class Filters:
     """The owner of the memories, and the conditions that they must meet.
 
-    `metadata`: one of a memory's members has all these values. Conditions apply to a memory as it
-    is shown, with the metadata of its latest member.
+    `metadata`: one member of the memory must have all these values. All other conditions apply to
+    the memory as it is shown, with the metadata of its latest member.
     """
 
     user_id: str
@@ -68,7 +68,7 @@ def parse_filters(*given: Mapping[str, Any]) -> Filters:
 
 
 def _require_few(given: Iterable[Mapping[str, Any]]) -> None:
-    """UsageError for too many conditions: others wait while these are compared."""
+    """UsageError for too many conditions: other requests wait while these are compared."""
     conditions = listed = 0
     unread: list[Any] = [*given]
     while unread:
@@ -95,7 +95,7 @@ def _nested(values: list[Any]) -> bool:
 
 
 def _is_plain(part: tuple[str, Any], metadata: dict[str, Any]) -> bool:
-    """Whether a part is a single value of the members' metadata; if so, it is added there."""
+    """Whether a part is a single value of the members' metadata; if so, add it to `metadata`."""
     name, asked = part
     asks = {name: asked} if name in SAID_BY else asked if name == "metadata" else None
     if not isinstance(asks, dict) or metadata.keys() & asks.keys():

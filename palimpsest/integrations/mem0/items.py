@@ -1,4 +1,4 @@
-"""The arguments and rows of mem0's own class, where they differ from its client's."""
+"""The arguments and rows of mem0's own class, as far as they differ from its client's."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PROMOTED = ("actor_id", "role")
 
 
 def read_messages(messages: Any, **more: Any) -> Add:
-    """The arguments of `add`, understood. ValueError, without any text, if one is wrong."""
+    """Parse the arguments of `add`. ValueError, which quotes no text, if one is wrong."""
     entities(more)
     given = [messages] if isinstance(messages, str | dict) else messages
     if not isinstance(given, list):
@@ -45,12 +45,12 @@ def read_messages(messages: Any, **more: Any) -> Add:
 
 
 def speaker_of(message: MessageBody, *, infer: bool) -> Row:
-    """Who said a message, as mem0 keeps it of messages that it does not extract from."""
+    """The speaker of a message, as mem0 keeps it for messages that it does not extract from."""
     return {} if infer else {"role": message.role, "actor_id": message.name}
 
 
 def candidates_of(body: Add, said: Sequence[Row]) -> Iterator[Row]:
-    """The candidates of messages, each with who said it."""
+    """The candidates of messages, each with its speaker."""
     who = body.named()
     about = {name: who[name] for name in SAID_BY if name in who}
     common = {"owner_id": owner_of(who), "session_id": body.run_id, **body.when()}
@@ -59,7 +59,7 @@ def candidates_of(body: Add, said: Sequence[Row]) -> Iterator[Row]:
 
 
 def more_about(memory: Found, metadata: Mapping[str, Any] | None) -> Row:
-    """A memory's metadata with more of it; who said it stays."""
+    """A memory's metadata with more values; the speaker is kept."""
     identity = {name: memory["metadata"].get(name) for name in (*SAID_BY, "actor_id")}
     kept = {name: value for name, value in identity.items() if value is not None}
     return {**memory["metadata"], **(metadata or {}), **kept}
@@ -85,7 +85,7 @@ def change(
 ) -> None:
     """Change a memory's text or expiry, or add to its metadata. ValueError without any of these.
 
-    One that has expired gets its expiry first: the text of what is over is not changed.
+    If the memory has expired, its expiry is set first: an expired memory's text cannot change.
     """
     if text is None and metadata is None and expiration_date is UNSAID:
         raise ValueError("At least one of text, metadata, or expiration_date must be provided.")
@@ -100,7 +100,7 @@ def change(
 
 
 def _end(memories: Palimpsest, memory: Found, ends: datetime | None) -> Found:
-    """Have a memory expire, or never; returns it as it is then."""
+    """Set when a memory expires, or that it never does; returns the resulting memory."""
     for one in to_expire(memories.reader, memory["memory_id"], ends):
         asked = {"request_id": request_id(), "candidate_id": one, "expires_at": ends}
         memories.writer.ask(SetExpiryRequest.model_validate(asked))
@@ -124,7 +124,7 @@ def changes_of(history: History) -> list[Row]:
 
 
 def owners_meant(memories: Palimpsest, filters: Any) -> Iterator[Filters]:
-    """The filters for each owner that they may mean: the user, or all if none is named."""
+    """The filters for each owner they apply to: the user, or all owners if none is named."""
     given = dict(filters or {})
     who = entities(given)
     rest = {name: value for name, value in given.items() if name not in ENTITIES}
@@ -135,7 +135,7 @@ def owners_meant(memories: Palimpsest, filters: Any) -> Iterator[Filters]:
 
 
 def expired_too(given: Mapping[str, Any]) -> dict[str, bool]:
-    """Whether memories that have expired are asked for, too."""
+    """Whether expired memories are also requested."""
     return {"show_expired": bool(given.get("show_expired"))}
 
 
@@ -170,12 +170,12 @@ def entities(given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def owner_of(who: Mapping[str, str]) -> str:
-    """The user; an agent or a run without one is an owner of its own."""
+    """The user; without one, the agent or the run is the owner."""
     return who.get("user_id") or next(f"{name}:{value}" for name, value in who.items())
 
 
 def refuse_entities(given: Mapping[str, Any], top_k: int) -> None:
-    """ValueError for ids beside the filters, and for a wrong number of memories."""
+    """ValueError for ids given outside the filters, and for an invalid number of memories."""
     if wrong := given.keys() & {*ENTITIES}:
         raise ValueError(f"{', '.join(sorted(wrong))}: use filters={{'user_id': '...'}} instead")
     if isinstance(top_k, bool) or top_k < 1:
@@ -198,10 +198,10 @@ def nearest(
 
 
 def merged(found: Iterable[Sequence[Row]]) -> list[Row]:
-    """The hits of several owners as one list, best first; those of each keep their order.
+    """The hits of several owners as one list, best first; those of each owner keep their order.
 
-    So a hit counts as much as the best of those from it on: the newest of a frame comes first, at
-    the place of the best.
+    Each hit therefore ranks by the best score among it and the owner's later hits: the newest
+    memory of a frame comes first, at the rank of the frame's best.
     """
     placed = []
     for rows in found:
@@ -211,7 +211,7 @@ def merged(found: Iterable[Sequence[Row]]) -> list[Row]:
 
 
 def beside_metadata(filters: Mapping[str, Any]) -> Row:
-    """mem0's filters name fields of the metadata beside its own."""
+    """Move filters on metadata, which mem0 names beside its own fields, under `metadata`."""
     found: Row = {}
     about: Row = {}
     for name, asked in filters.items():

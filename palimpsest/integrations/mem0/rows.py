@@ -17,7 +17,7 @@ Row = dict[str, Any]
 def row_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
     """A memory in mem0's form; the ids are those of the latest member.
 
-    It was created when it is said to have happened: mem0's `timestamp` sets that.
+    `created_at` is the time of the event, which mem0's `timestamp` sets.
     """
     metadata = dict(memory["metadata"])
     about = {name: metadata.pop(name, None) for name in SAID_BY}
@@ -37,21 +37,21 @@ def row_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
 
 
 def repeat_of(memory: Mapping[str, Any], text: str) -> Row:
-    """A candidate that says a memory's text again, until when the memory says it."""
+    """A candidate that repeats a memory's text, with the memory's expiry."""
     again = {"text": text, "namespace": memory["namespace"]}
     ends = memory.get("expires_at")
     return again if ends is None else {**again, "expires_at": ends}
 
 
 def _last_day(expires_at: str) -> str:
-    """The last day on which a memory is found at its beginning, in UTC."""
+    """The last day at whose beginning, in UTC, a memory is still found."""
     return str((datetime.fromisoformat(expires_at) - timedelta(microseconds=1)).date())
 
 
 def added_row(outcome: Mapping[str, Any], memory: Mapping[str, Any] | None) -> Row:
     """A message's outcome, and the memory that it is in, if that is shown.
 
-    `NONE` if the text was known or forgotten, `UPDATE` if it speaks for a known memory.
+    `NONE` if the text was known or forgotten, `UPDATE` if it became the face of a known memory.
     """
     if outcome["reason"] == FORGOTTEN:
         return {"id": outcome["candidate_id"], "memory": None, "event": "NONE"}
@@ -72,7 +72,7 @@ def added_row(outcome: Mapping[str, Any], memory: Mapping[str, Any] | None) -> R
 def history_rows(history: History) -> Iterator[Row]:
     """One row for each change of the memory's text, and one if it is forgotten.
 
-    While it is forgotten, its members leave one by one: the faces in between are not changes.
+    Members of a forgotten memory leave one by one; the faces in between are not changes.
     """
     gone = history["state"] == "retracted"
     last = history["events"][-1].get("cause")

@@ -1,7 +1,7 @@
 """A Chroma collection in a folder, read from its SQLite file; Chroma itself would change it.
 
-The latest writes may still be only in its queue, which Chroma applies when it next reads. Vectors
-are in the queue, too, until Chroma moves them to its index, which is not read.
+The latest writes may still be only in Chroma's queue, which it applies when it next reads. Vectors
+are also in the queue, until Chroma moves them to its index, which is not read here.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class ChromaSource:
         return self._done / self._total if self._total else None
 
     def rows(self) -> Iterator[Item]:
-        """Each entry, with its vector if the queue has it."""
+        """Each entry, with its vector if that is in the queue."""
         self._done = 0
         with open_read_only(self._file) as connection:
             vectors = dict(connection.execute(_VECTORS, [topic_of(connection, self.collection)]))
@@ -87,7 +87,7 @@ class ChromaSource:
 
 
 def segment_of(connection: sqlite3.Connection, collection: str) -> str:
-    """The segment that has a collection's metadata."""
+    """The id of the segment with a collection's metadata."""
     text = "SELECT id FROM segments WHERE collection = ? AND scope = 'METADATA'"
     [found] = connection.execute(text, [collection]).fetchone()
     return str(found)
@@ -101,7 +101,7 @@ def topic_of(connection: sqlite3.Connection, collection: str) -> str:
 
 
 def last_queued(connection: sqlite3.Connection) -> int:
-    """The number of the last queued operation, as far as it is known."""
+    """The highest known number of a queued operation."""
     text = (
         "SELECT max(coalesce((SELECT max(seq_id) FROM embeddings_queue), 0),"
         " coalesce((SELECT max(seq_id) FROM max_seq_id), 0))"

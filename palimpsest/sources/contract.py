@@ -15,7 +15,7 @@ Fields = dict[str, Any]
 Item = Fields | bytes
 """A row's values by the source's field names; the bytes of a row that is not a JSON object."""
 Trust = bool | Callable[[str], bool]
-"""Whether to trust a source that could run a program when read; a function gets the reason."""
+"""Whether to trust a source that could run code when read; a function is given the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name: the `source` of its candidates, unless another name is given."""
+        """The `source` of its candidates, unless another name is given."""
 
     @property
     def remarks(self) -> Sequence[str]:

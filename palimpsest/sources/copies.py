@@ -48,9 +48,9 @@ Writing = Callable[[SourcePlace, Path, Sequence[RowEdit], FieldMapping], None]
 
 
 def may_say(kind: Kind, mapping: FieldMapping, *, embeds: bool) -> bool:
-    """Whether a source's texts can change without making other fields wrong.
+    """Whether a source's texts can change without making other fields inconsistent.
 
-    `embeds`: whether texts can be embedded with the model of its vectors.
+    `embeds`: whether texts can be embedded with the model of the source's vectors.
     """
     vectors = kind == "chroma" or bool(mapping.fields.get("vector"))
     plain = bool(mapping.fields.get("text")) and not mapping.left_out

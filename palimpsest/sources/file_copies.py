@@ -97,7 +97,7 @@ def _copy_table(path: Path, to: Path, removed: Collection[int], values: NewValue
 
 
 def _noted(lines: Iterable[str], notes: list[str]) -> Iterator[str]:
-    """Lines as they are; those that were read are added to the notes."""
+    """The same lines; each one that was read is added to the notes."""
     for line in lines:
         notes.append(line)
         yield line
@@ -136,7 +136,7 @@ def _is_packed(path: Path) -> bool:
 
 @contextmanager
 def _open_copy(path: Path, mode: str, *, packed: bool | None = None) -> Iterator[Any]:
-    """Open a file, with gzip if it is packed."""
+    """Open a file, through gzip if it is `packed`."""
     is_packed = _is_packed(path) if packed is None else packed
     with path.open(mode) as file:
         if not is_packed:

@@ -15,9 +15,9 @@ from palimpsest.streams.embedder import Embedding, Engine
 from palimpsest.streams.embedder.tokens import Tokens
 
 TRIED = 20
-"""Rows that are embedded again before a source's vectors are trusted."""
+"""Number of rows that are embedded again before a source's vectors are trusted."""
 AGREE = 0.999
-"""Minimum cosine of a vector and its recomputation: the rest is rounding."""
+"""Minimum cosine between a vector and its recomputation; the rest is rounding."""
 WAITING = 16_384
 """Vectors kept for texts on their way to the writer; texts beyond it are embedded."""
 ORIGIN = "import"
@@ -74,9 +74,9 @@ def _of_unit_length(known: Mapping[str, Array]) -> NDArray[np.float16]:
 
 
 def lowest_agreement(engine: Engine, samples: Sequence[tuple[str, Array]]) -> float:
-    """The lowest cosine between some vectors and those that the engine makes of their texts.
+    """The lowest cosine between given vectors and the engine's vectors of the same texts.
 
-    -1 if there are none, or their length differs.
+    -1 if there are none, or if their lengths differ.
     """
     made = engine.embed([text for text, _ in samples])
     return min(

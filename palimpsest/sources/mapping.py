@@ -36,28 +36,28 @@ _USUAL = {
     "vector": "vector embedding embeddings dense",
 }
 NAMES = {ours: tuple(names.split()) for ours, names in _USUAL.items()}
-"""Usual names of each of our fields, the likeliest first."""
+"""Usual names for each of our fields, likeliest first."""
 NEEDED = ("text", "owner_id")
 MEM0 = frozenset({"data", "hash"})
-"""Fields of every row of mem0's."""
+"""Fields that every mem0 row has."""
 OF_MEM0 = {
     "owner_id": ("user_id", "agent_id", "run_id"),
     "occurred_at": ("updated_at", "created_at"),
 }
-"""For mem0's rows: the fields of the owner, and the time of the last update."""
+"""For mem0 rows: the names of the owner's field, and of the time of the last update."""
 _OURS: defaultdict[str, set[str]] = defaultdict(set)
-"""Which of our fields each usual name may be."""
+"""The fields of ours that each usual name may stand for."""
 for _ours, _theirs in (*NAMES.items(), *OF_MEM0.items()):
     for _name in _theirs:
         _OURS[_name].add(_ours)
 DERIVED = ("text_lemmatized",)
-"""Fields that mem0 derives from a text for its own search."""
+"""Fields that mem0 derives from the text for its own search."""
 _TIMES = ("occurred_at", "expires_at")
 _NUMBERS = ("confidence", "importance", "intensity")
 _WORDS = ("owner_id", "id", "session_id", "namespace", "category")
 _SHORTEST_VECTOR = 16
 _MILLISECONDS = 1e11
-"""A larger number must be milliseconds: as seconds it would be in the year 5138."""
+"""A larger number must be milliseconds: as seconds it would be after the year 5138."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +111,9 @@ def guess_mapping(
 ) -> tuple[FieldMapping, list[str]]:
     """Guess the mapping from all rows, read once; returns it with the names of all their fields.
 
-    A field is mapped to one of ours if its name is usual for that, and most of its values fit; for
+    A field is mapped to one of ours if its name is usual for that and most of its values fit; for
     a time, one fitting value is enough, because an unreadable time makes its row invalid. `renames`
-    (theirs to ours) are given, not guessed. UsageError for an unknown field of ours.
+    (theirs to ours) take precedence over guesses. UsageError for an unknown field of ours.
     """
     given = _given_names(renames)
     columns: defaultdict[str, _Column] = defaultdict(_Column)
@@ -170,7 +170,7 @@ def _values(row: Fields) -> Iterator[tuple[str, Any]]:
 
 @dataclass(slots=True)
 class _Column:
-    """The number of a field's values, and how many of them fit each of our fields."""
+    """Counts a field's values, and how many of them fit each of our fields."""
 
     values: int = 0
     could: Counter[str] = field(default_factory=Counter)

@@ -34,7 +34,7 @@ def is_history(path: Path) -> bool:
 
 
 def _lives(path: Path) -> dict[str, dict[str, Any]]:
-    """The last state of each memory in the history, with the times of its first entry."""
+    """The last state of each memory in the history, with the time of its first entry."""
     if not is_history(path):
         raise UsageError(f"{path} is not a mem0 history")
     last: dict[str, dict[str, Any]] = {}

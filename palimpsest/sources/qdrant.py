@@ -1,7 +1,7 @@
 """A collection that Qdrant's client keeps in a folder, without a server.
 
 Its points are pickled. They are read without the client, which would change the files, and without
-running what a pickle may name: only the client's own models are known, as plain values.
+running any code that a pickle names: only the client's own models are accepted, as plain values.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class _Model:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Knows the client's models and plain values, and refuses everything else."""
+    """Accepts the client's models and plain values, and refuses everything else."""
 
     def find_class(self, module: str, name: str) -> Any:
         if module.startswith("qdrant_client."):

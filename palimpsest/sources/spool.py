@@ -32,7 +32,7 @@ from palimpsest.streams.intake import (
 from palimpsest.streams.write.inputs import CONFLICT
 
 PREVIEW = 80
-"""Characters of a text that a list shows."""
+"""Number of characters shown of a text in a list."""
 _BATCH = 1_000
 _ROWS = """
 CREATE TABLE rows (
@@ -73,7 +73,7 @@ SELECT n FROM (
     UNION ALL SELECT n, 9e18, n, 0 FROM rows WHERE scope IS NULL
 ) ORDER BY owner_first, at, rank
 """
-"""Owner by owner: so a window's new texts of one scope are searched together.
+"""Owner by owner, so that a window's new texts of one scope are searched together.
 
 Numbers are sorted, not rows, which contain the vectors.
 """
@@ -111,7 +111,7 @@ class Conflicts:
 
 
 class Spooled(NamedTuple):
-    """A row on its way to the writer, with its meaning, and its `vector` if it has one.
+    """A row on its way to the writer, with its meaning and, if it has one, its vector.
 
     `number` counts the rows of the source, from 1.
     """
@@ -133,7 +133,7 @@ class SpoolCounts:
 
 
 class Spool:
-    """The rows of one source, as a producer with that name would send them."""
+    """The rows of one source, in the form in which a producer with that name would send them."""
 
     def __init__(self, source: str) -> None:
         self._source = source

@@ -1,6 +1,6 @@
 """A client of a Palimpsest server: `from palimpsest_client import PalimpsestClient`.
 
-This folder is shipped twice: here, and alone as `palimpsest_client` by the distribution
+This folder is shipped twice: in this package, and alone as `palimpsest_client` by the distribution
 `palimpsest-client`. So its modules import each other relatively, and nothing else of ours.
 """
 

@@ -13,15 +13,15 @@ from .exchange import BUSY, ClientRequest, Tries, answer
 
 PATIENCE_SECONDS = 60.0
 TIMEOUT_SECONDS = 60.0
-"""For each wait: a request for decisions waits up to 30 seconds for the next one."""
+"""Timeout of each wait; a request for decisions may take up to 30 s to answer."""
 
 
 class PalimpsestClient(Calls):
     """Calls a server, for its token's owners; may be used by several threads.
 
-    `patience`: seconds for which a call is repeated while the server is away, or full. Every write
-    has a key, so that it is done once. Raises ServerProblem if the server refuses a call, and
-    ServerUnreachable after the patience.
+    `patience`: seconds for which a call is retried while the server is unreachable or busy. Every
+    write has an idempotency key, so that it is done once. Raises ServerProblem if the server
+    refuses a call, and ServerUnreachable once the patience is used up.
     """
 
     def __init__(

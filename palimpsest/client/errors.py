@@ -11,7 +11,7 @@ class ClientError(Exception):
 
 
 class ServerUnreachable(ClientError):
-    """The server did not answer, or was full, for as long as the client was patient."""
+    """The server did not answer, or was busy, for the whole of the client's patience."""
 
 
 class ServerProblem(ClientError):

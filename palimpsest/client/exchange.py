@@ -1,4 +1,4 @@
-"""What is sent to a server and what its response means, without sending anything."""
+"""Builds requests to a server and interprets its responses, without sending anything."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from uuid import uuid4
 from .errors import ServerProblem, ServerUnreachable
 
 BUSY = frozenset({429, 503})
-"""Statuses that mean: the same again, later."""
+"""Statuses after which the same request is retried later."""
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
 
@@ -24,10 +24,10 @@ NO_HEADERS: Headers = {}
 
 @dataclass(frozen=True, slots=True)
 class ClientRequest:
-    """One operation that is wanted: ids of its path, its query, its body, and whether it writes.
+    """A requested operation: the ids in its path, its query, its body, and whether it writes.
 
-    Values that are None are left out. `key` names a write; without one, it gets a fresh one, so
-    that it is done once however often it is sent.
+    Values that are None are left out. `key` is the idempotency key of a write; if none is given, a
+    fresh one is made, so that the write is done once however often it is sent.
     """
 
     method: str
@@ -55,7 +55,7 @@ class ClientRequest:
 
 
 def answer(status: int, content: bytes) -> Any:
-    """The document of a response; ServerProblem if it is a problem, or nothing of this server's."""
+    """The document of a response; ServerProblem if it is a problem, or not from this server."""
     try:
         found = json.loads(content)
     except ValueError:
@@ -75,7 +75,7 @@ class Tries:
     def pause(self, why: str, headers: Headers = NO_HEADERS) -> float:
         """Seconds until the next try, at least what the server asks for.
 
-        Raises ServerUnreachable, with the reason why this try failed, if that would be too late.
+        Raises ServerUnreachable, with the reason why this try failed, if no time is left.
         """
         asked = headers.get("retry-after", "")
         wait = max(float(asked) if asked.isdigit() else 0.0, self._pause)

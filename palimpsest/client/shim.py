@@ -1,9 +1,9 @@
 """MCP over standard input and output, for clients that start a process: a proxy of the server.
 
-It forwards JSON-RPC messages under ids of its own, so that each answer has the client's id whatever
-that is, and keeps only the negotiated version. Calls of tools are forwarded one after the other, so
-that pipelined writes keep their order. If the server ends, it is found or started again, and the
-request repeated under the same key, so that nothing is done twice.
+It forwards JSON-RPC messages under ids of its own, and gives each answer the client's id, whatever
+its form. The only state that it keeps is the negotiated version. Calls of tools are forwarded one
+after the other, so that pipelined writes keep their order. If the server ends, it is found or
+started again, and the request is retried under the same key, so that nothing is done twice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ THREADS = 8
 """Maximum number of concurrent requests of one client, calls of tools not counted."""
 ANSWER_SECONDS = 120.0
 AGAIN_SECONDS = 60.0
-"""How long a request is retried while the server is away, or full."""
+"""How long a request is retried while the server is unreachable or busy."""
 PAUSE_SECONDS = 0.1
 NO_MESSAGE = -32700
 INVALID_REQUEST = -32600
@@ -41,7 +41,7 @@ INITIALIZE = "initialize"
 DISCOVER = "server/discover"
 CANCELLED = "notifications/cancelled"
 WITH_BATCHES = "2025-03-26"
-"""The only version that demands that a server takes several messages at once."""
+"""The only version that requires servers to accept batches of messages."""
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The versions that a client can agree on by `initialize`."""
 HALF_A_PAIR = (
@@ -52,7 +52,7 @@ JsonObject = dict[str, Any]
 
 
 class Address(Protocol):
-    """Where a server is, and the secret for agents that it has made, if any."""
+    """The address of a server, and the secret for agents that it has generated, if any."""
 
     @property
     def url(self) -> str:
@@ -81,26 +81,26 @@ def connect(address: Address, seconds: float) -> http.client.HTTPConnection:
 
 @dataclass(eq=False)
 class _Request:
-    """A message of the client; whether it expects an answer, and has not cancelled it."""
+    """A message of the client: whether it expects an answer, and whether it was cancelled."""
 
     message: JsonObject
     cancelled: bool = False
 
     @property
     def answered(self) -> bool:
-        """Whether it expects an answer: a request, and no notification or answer."""
+        """Whether it expects an answer: it is a request, not a notification or an answer."""
         return "id" in self.message and "method" in self.message
 
     @property
     def method(self) -> Any:
-        """What it asks for."""
+        """The method that it calls."""
         return self.message.get("method")
 
 
 class Shim:
     """One client's messages, for one owner. `find` returns the server when it is ready.
 
-    The client is told the messages of its exceptions of the kind `told`; others are bugs.
+    The client sees the messages of `find`'s exceptions of the type `told`; any other is a bug.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class Shim:
             self._write(request)
 
     def _note_message(self, message: Any) -> _Request | JsonObject | None:
-        """A request to forward, or the answer that it has already; None for a cancellation."""
+        """The request to forward, or its answer if already known; None for a cancellation."""
         if not isinstance(message, dict):
             return _error(None, INVALID_REQUEST, "a message must be a JSON object, and no batch")
         request = _Request(message)
@@ -166,7 +166,7 @@ class Shim:
         return request
 
     def _cancel(self, params: Any) -> None:
-        """Answer a request no longer; one that is not under way is not forwarded either."""
+        """Drop the answer of a cancelled request; one that is still queued is not forwarded."""
         if not isinstance(params, dict):
             return
         with self._writing:
@@ -190,7 +190,7 @@ class Shim:
             self._write(answers)
 
     def _forget(self, request: _Request) -> _Request:
-        """A request that has its answer, which cannot be cancelled any more."""
+        """Forget a request that has its answer: it can no longer be cancelled."""
         if request.answered:
             self._waiting.pop(json.dumps(request.message["id"]), None)
         return request
@@ -198,7 +198,7 @@ class Shim:
     def _write(
         self, answer: JsonObject | list[JsonObject] | None, request: _Request | None = None
     ) -> None:
-        """Write a line in ASCII: some clients end lines at U+2028 and U+2029, too."""
+        """Write a line in ASCII: some clients also end lines at U+2028 and U+2029."""
         with self._writing:
             if request is not None and self._forget(request).cancelled:
                 return
@@ -221,7 +221,7 @@ class Shim:
         return {**answer, "id": request.message["id"]}
 
     def _forwarded(self, request: _Request) -> JsonObject | None:
-        """The server's answer, or the error that there is instead."""
+        """The server's answer, or an error in its place."""
         message = request.message
         if request.method == DISCOVER:  # the handshake follows, and is forwarded
             return _error(None, NOT_FOUND, "not supported: use the handshake")
@@ -244,7 +244,7 @@ class Shim:
         return answer
 
     def _asked(self, line: bytes) -> tuple[int, bytes]:
-        """The server's answer; while it is away, the request is retried under the same key."""
+        """The server's answer; while it is unreachable, retry the request under the same key."""
         key, until = str(uuid4()), time.monotonic() + AGAIN_SECONDS
         failed: Address | None = None
         while True:
@@ -297,14 +297,14 @@ def _parse(body: bytes) -> JsonObject:
 
 
 def _is_id(given: Any) -> bool:
-    """Whether JSON-RPC takes this for the id of a request: a string or a number."""
+    """Whether this is a valid JSON-RPC request id: a string or a number."""
     if isinstance(given, bool):
         return False
     return isinstance(given, str | int) or (isinstance(given, float) and isfinite(given))
 
 
 def _version_of(message: JsonObject) -> Any:
-    """The version that a request names by itself, without a handshake (from 2026-07-28 on)."""
+    """The version that the request itself names, without a handshake (from 2026-07-28 on)."""
     match message:
         case {"params": {"_meta": {"io.modelcontextprotocol/protocolVersion": version}}}:
             return version

@@ -1,7 +1,7 @@
-"""What `clean` found in words, and as a page to mail, which fetches nothing and keeps marks.
+"""The results of `clean` in words, and as a self-contained page on which pairs can be marked.
 
-A mark says that two texts are not the same. The page saves the marks as a file of separations,
-which `clean --separate` reads; it works when it is opened from a folder.
+A mark says that two texts are not the same. The page saves the marks as a file of separations for
+`clean --separate`. It fetches nothing, so that it can be mailed and opened from a folder.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from palimpsest.contracts.counting import counted
 from palimpsest.streams.policies.explain import explain
 
 MOST_EXAMPLES = 20
-"""Examples of a rule, those with the lowest scores."""
+"""Maximum number of examples per rule, those with the lowest scores."""
 MOST_GROUPS = 10
 MOST_ROWS_OF_A_GROUP = 20
 _SIZES = ((2, 2), (3, 3), (4, 4), (5, 9), (10, 49), (50, 1 << 60))
 _STRONG = frozenset({"number", "date", "unit", "version", "negation"})
-"""Cues of a fact that changed: what is wrong is most likely there."""
+"""Cues of a changed fact: wrong joins are most likely there."""
 
 Duplicate = Mapping[str, Any]
 
@@ -73,7 +73,7 @@ def _marking(again: str) -> Iterator[str]:
 
 
 def _earlier(rules: Rules) -> str:
-    """The pairs that were kept apart already: what the page saves has them, too."""
+    """The pairs that were already kept apart: the file that the page saves includes them."""
     pairs = [{"text": text, "partner_text": other} for text, other in rules.separated]
     data = json.dumps(pairs).replace("<", "\\u003c")
     return f'<script type="application/json" id="earlier">{data}</script>'
@@ -100,7 +100,7 @@ def _pictures(found: Cleaned, rows: Iterable[Duplicate]) -> Iterator[str]:
 
 
 def _by_rule(rows: Sequence[Duplicate], answer: Mapping[str, Any]) -> Iterator[str]:
-    """Examples of each rule; of joins by cosine those with strong cues, and a random sample."""
+    """Examples for each rule; for joins by cosine, those with strong cues and a random sample."""
     ordered = sorted(rows, key=lambda row: (row["rule"] != WITHIN, row["rule"], row["score"]))
     for rule, group in groupby(ordered, key=lambda row: row["rule"]):
         some = list(group)
@@ -167,7 +167,7 @@ def _unreadable(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def summary_lines(answer: Mapping[str, Any]) -> list[str]:
-    """The summary as sentences: about ten, and the unreadable rows."""
+    """The summary as about ten sentences, and the unreadable rows."""
     goes = "would leave" if answer["dry_run"] else "left"
     by = f", joined only if equal in {' and '.join(answer['by'])}" if answer["by"] else ""
     stay = f"{answer['kept']:,} stay: the {answer['keep']} of each group"
@@ -204,7 +204,7 @@ def summary_lines(answer: Mapping[str, Any]) -> list[str]:
 
 
 def _within(within: Mapping[str, Any] | None) -> Iterator[str]:
-    """What was joined by cosine alone, and how much of it a person should look at."""
+    """The joins by cosine alone, and how many of them a person should look at."""
     if within is None:
         return
     joined, look = within["joined"], within["look_at"]

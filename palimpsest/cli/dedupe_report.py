@@ -1,4 +1,4 @@
-"""A batch run as one HTML page, to review it before it is done; it fetches and runs nothing."""
+"""A batch run as one HTML page, for review before the run; the page fetches and runs nothing."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from palimpsest.queries.triangles import Triangle
 from palimpsest.queries.why import Explanation, Reason, WhyNot
 
 DETAILS = ("by", "actor", "at", "model", "event_id")
-"""What a reason says beside its sentence."""
+"""The fields of a reason that are shown beside its sentence."""
 
 
 def why(answer: Explanation) -> RenderableType:
@@ -50,7 +50,7 @@ def _steps(steps: Sequence[Step]) -> RenderableType:
 
 
 def why_not(answer: WhyNot) -> RenderableType:
-    """Two candidates, the reasons why they are apart, and the path of the newer one."""
+    """Two candidates, the reasons why they are apart, and the path of the newer one's decision."""
     sides = [
         Group(shown(side["text"]), shown(f"  {side['candidate_id']}", "dim"))
         for side in (answer["older"], answer["newer"])

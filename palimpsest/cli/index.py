@@ -1,6 +1,6 @@
 """All commands by name: their modules, and their lines in `palimpsest --help`.
 
-A command is imported and built when it is looked up: the help needs none, and a call only one.
+A command is imported and built when it is looked up: the help needs none, a call only its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typer.core import TyperCommand
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A command or a group, in `module` of `commands`, as a part of its typer `app`."""
+    """A command or a group: a part of the typer `app` of a `module` of `commands`."""
 
     module: str
     line: str
@@ -249,7 +249,7 @@ LISTED = {
         "doctor_app",
     ),
 }
-"""In the order of the help. A line is the first sentence of the command's own help."""
+"""All commands in the order of the help. A line is the first sentence of a command's own help."""
 
 
 class Commands(UserDict[str, Any]):

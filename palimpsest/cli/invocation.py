@@ -27,7 +27,7 @@ OneOwner = Annotated[str | None, typer.Option("--owner", metavar="OWNER", help="
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; write nothing.")]
 
 A_LITTLE = 100
-"""How far a store may normally lag: a projector catches up in a moment."""
+"""The normal lag of a store, in events: a projector catches up in a moment."""
 
 
 @dataclass
@@ -81,7 +81,7 @@ class Invocation:
             raise typer.Exit(1)
 
     def warn_if_behind(self, store: Palimpsest, *, at_all: bool = False) -> None:
-        """Warn that an answer is old if a cluster is configured and the store is far behind it."""
+        """Warn that an answer is outdated if the store is far behind its configured cluster."""
         behind = store.behind()
         if behind is not None and behind > (0 if at_all else A_LITTLE):
             self.output.remark(
@@ -107,7 +107,7 @@ def moment(text: str) -> datetime:
 
 
 def position_or_time(text: str) -> int | datetime:
-    """A position of the log, or else a time parsed by `moment`."""
+    """A position of the log, or a time parsed by `moment`."""
     return int(text) if text.isdecimal() else moment(text)
 
 

@@ -1,4 +1,4 @@
-"""What the pages of `dedupe` and `clean` share: charts as SVG, two texts compared, the style."""
+"""Shared by the pages of `dedupe` and `clean`: charts as SVG, two texts compared, the style."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def svg(chart: Chart) -> Iterator[str]:
 
 
 def compared(older: str, newer: str) -> tuple[str, str]:
-    """Two texts; the words that the other lacks are marked."""
+    """Both texts as HTML; words that the other text lacks are marked."""
     a, b = older[:LONGEST].split(), newer[:LONGEST].split()
     left, right = [], []
     for what, a1, a2, b1, b2 in SequenceMatcher(a=a, b=b, autojunk=False).get_opcodes():

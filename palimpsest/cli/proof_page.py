@@ -31,7 +31,7 @@ KINDS = (
     "the same, asked",
     "the same, kept",
 )
-"""What becomes of labelled pairs, the worst first; the style sheet has a colour for each."""
+"""The outcomes of labelled pairs, worst first; the style sheet has a colour for each."""
 
 
 def evaluation_page(answer: Mapping[str, Any], seen: Sequence[Seen], policy: Policy) -> str:
@@ -128,7 +128,7 @@ def calibration_page(answer: Mapping[str, Any]) -> str:
 
 
 def _curve(number: int, test: Mapping[str, Any]) -> Chart:
-    """What each tested threshold takes, wrong ones below."""
+    """The pairs that each tested threshold takes, wrong ones at the bottom."""
     columns = [
         ChartColumn(
             f"{threshold if test['answer'] == 'same' else 1 - threshold:.3f}",
@@ -143,7 +143,7 @@ def _curve(number: int, test: Mapping[str, Any]) -> Chart:
 # -- backtest ------------------------------------------------------------------------------------
 
 MOST_BARS = 12
-"""Changes in the chart; the table has all."""
+"""Maximum number of changes in the chart; the table has all."""
 
 
 def backtest_page(answer: Mapping[str, Any]) -> str:

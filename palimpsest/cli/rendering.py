@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 SHOWN_BYTES = 4096
-"""Maximum shown bytes of a dead letter; `--raw` shows all."""
+"""Maximum number of bytes shown of a dead letter; `--raw` shows all."""
 
 SHOWN_MANY = 20
-"""Maximum shown entries of a bulk request; `--json` shows all."""
+"""Maximum number of entries shown of a bulk request; `--json` shows all."""
 
 COLUMNS = 8
-"""With more columns, a table with ids is too wide for any terminal."""
+"""Maximum number of columns of a table: with ids, more are too wide for any terminal."""
 
 
 def shown(value: object, style: str = "") -> Text:
@@ -114,7 +114,7 @@ def mapping_table(brought: Mapping[str, Any]) -> RenderableType:
 
 
 def foreseen_table(foreseen: Mapping[str, Any]) -> RenderableType:
-    """What an import would add: the mapping, counts, and which rows repeat which."""
+    """The effect of an import: the mapping, counts, and which rows repeat which."""
     repeats = foreseen["repeats"]
     names = ("rows", "owners", "invalid", "with_vectors")
     counts = [(name.replace("_", " "), foreseen[name]) for name in names]
@@ -137,7 +137,7 @@ def foreseen_table(foreseen: Mapping[str, Any]) -> RenderableType:
 
 
 def export_report(report: Mapping[str, Any]) -> RenderableType:
-    """What a copy leaves out, and how to bring each row back."""
+    """The rows that a copy leaves out, and how to bring each back."""
     rows = report["changed_rows"]
     listing = Table(box=SIMPLE_HEAD)
     columns = ("old_id", "change", "keep_id", "assertion_preview", "take_back")

@@ -32,7 +32,7 @@ WRONG_USAGE = 2
 REFUSED = 3
 NO_STORE = 4
 OUR_FAULT = 70
-"""The status of a bug (EX_SOFTWARE in sysexits.h), distinct from a difference found by `verify`."""
+"""The status of a bug (EX_SOFTWARE in sysexits.h), distinct from that of a failed `verify`."""
 WITH_VALUE = ("--store", "--bootstrap", "--prefix")
 """Common options with a value that may follow the command, like `--json`."""
 HELP = frozenset({"--help", "-h"})
@@ -54,7 +54,7 @@ NEAR = {
     "info": "status",
     "stats": "status",
 }
-"""Words of other tools, with the commands here that do the same."""
+"""Command names of other tools, with our commands that do the same."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Shell(TyperGroup):
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
         except typer.TyperException as error:
-            error.message = error.message.removeprefix("Value error, ")  # typer's, by pydantic
+            error.message = error.message.removeprefix("Value error, ")  # pydantic's prefix
             _print_document(ctx, Problem("usage", str(error)))
             raise
         except KeyboardInterrupt:
@@ -113,7 +113,7 @@ class Shell(TyperGroup):
 
 
 def _common_first(args: list[str]) -> tuple[list[str], list[str]]:
-    """Split the words into common options, wherever they are, and the rest."""
+    """Split the arguments into common options, in any position, and the rest."""
     end = args.index("--") if "--" in args else len(args)
     words = iter(args[:end])
     first: list[str] = []

@@ -1,4 +1,4 @@
-"""The commands, one module for each group; each is thin: settings, one call of the facade, output.
+"""The commands, one module per group; each is thin: settings, one call of the facade, output.
 
 Nothing costly is imported before a command needs it, so that `--help` answers at once.
 """

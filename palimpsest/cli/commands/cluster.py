@@ -60,7 +60,7 @@ async def wait_for_topics(connection: Connection) -> Topics:
     """The topics of an installation, once a broker answers; brokers may start later than this.
 
     Logs a warning from time to time. Raises StoreError if there are no topics, TransientError if
-    the brokers refuse us.
+    the brokers refuse the connection.
     """
     import asyncio
 
@@ -186,7 +186,7 @@ def _run_worker(
 
 
 def _require_free(port: int | None) -> None:
-    """Raise TransientError if the port is taken; the process that has it may be ending."""
+    """Raise TransientError if the port is taken; it may be free soon, if its process is ending."""
     import socket
 
     if port is None:
@@ -227,14 +227,14 @@ def _exclusive(folder: Path) -> Iterator[None]:
 
 
 def worker_folder(prefix: str, instance: str | None) -> Path:
-    """The default folder of a worker's replicas, distinct among a machine's installations."""
+    """The default folder of a worker's replicas, distinct for each installation on a machine."""
     return Path("-".join(filter(None, (str(WORKER_FOLDER), prefix, instance))))
 
 
 def _embedder(call: Invocation) -> EmbedderSource:
-    """Load the configured model before partitions are assigned: they need not wait for it.
+    """Load the configured model before partitions are assigned, so that they need not wait for it.
 
-    With the engine `none` there is nothing to load, and the policy says what becomes of it.
+    With the engine `none` there is nothing to load; the policy then says how texts are decided on.
     """
     from palimpsest.streams.embedder import EmbedderSource, load_engine
 
@@ -306,7 +306,7 @@ async def _follow(
 
 
 def _create_folder(folder: Path) -> Path:
-    """Create the store's folder, only after the topics are found."""
+    """Create the store's folder; called only after the topics are found."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 

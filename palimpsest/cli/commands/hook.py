@@ -1,4 +1,4 @@
-"""`hook`: commands that agents call by themselves. They never block an agent."""
+"""`hook`: commands that agents call automatically. They never block an agent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ app = typer.Typer(
 OWNER = "global"
 TIMEOUT = 10.0
 CAPTURING = "capturing"
-"""The thread that continues when the agent no longer waits."""
+"""The name of the thread that continues when the agent no longer waits."""
 
 
 class _FailsOpen(TyperCommand):
@@ -102,7 +102,7 @@ def pre_compact(
 
 
 def _capture(call: Invocation, owner: str, file: str, results: Queue[HookReport | str]) -> None:
-    """Put a report, or the failure, without any memory text."""
+    """Put a report, or the failure, into `results`; neither quotes a memory's text."""
     try:
         from palimpsest.api.store import Palimpsest
         from palimpsest.integrations.hook import pre_compact, read
@@ -134,7 +134,7 @@ def _capture(call: Invocation, owner: str, file: str, results: Queue[HookReport 
 
 
 def _leave() -> None:
-    """End the process although one of its threads still waits for the store."""
+    """End the process, even if one of its threads still waits for the store."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)

@@ -48,7 +48,7 @@ Renames = Annotated[
 
 
 def _duration(value: str | None) -> str | None:
-    """A time to live as it was typed, if it is one."""
+    """A time to live as it was typed; BadParameter if it is not one."""
     try:
         seconds_of(value)
     except ValueError as error:

@@ -121,7 +121,7 @@ def _take(call: Invocation, way: Way, which: str, *, dry_run: bool, because: str
 
 
 def _command(request: Request[Any]) -> str:
-    """The precise form of a request, as the command that makes it."""
+    """The command line that makes a request, in its precise form."""
     fields = request.model_dump(exclude_none=True)
     chosen = fields.get("selection", {})
     options = "".join(f" --{name.removesuffix('_id')} {value}" for name, value in chosen.items())

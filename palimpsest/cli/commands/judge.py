@@ -44,7 +44,7 @@ VERIFIER_FOLDER = Path(".palimpsest-verifier")
 PATIENCE_SECONDS = 3600.0
 
 NICENESS = 19
-"""The lowest priority: it gets the idle time of the processors, and a seventieth of a busy one."""
+"""The lowest priority: such a process gets idle processor time, and 1/70 of a busy processor."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def _counts_as_text(document: dict[str, Any]) -> dict[str, Any]:
 async def _run_worker(
     call: Invocation, options: _Options, *, in_topics: bool
 ) -> tuple[Tally, int | None]:
-    """Run until stopped; returns the totals, and how many questions the store still has, if any."""
+    """Run until stopped; returns the totals, and the number of questions left, if it is known."""
     from palimpsest.jobs.questions import TableQuestions, settle
 
     options.data.mkdir(parents=True, exist_ok=True)
@@ -298,7 +298,7 @@ def demo_judge(
         ) from None
     exports = f"export ANTHROPIC_BASE_URL={server.url} ANTHROPIC_API_KEY=demo"
     with suppress(KeyboardInterrupt):
-        # A reader of the address may stop this process before all of it is printed.
+        # The program that reads the address may stop this process before all of it is printed.
         call.output.answer({"url": server.url}, lambda: Text(exports))
         threading.Event().wait()
     server.stop()

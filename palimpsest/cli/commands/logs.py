@@ -85,10 +85,10 @@ def _import_into_topics(call: Invocation, file: Path) -> None:
     from palimpsest.streams.cluster.topics import read_topics
 
     async def publish(lines: IO[bytes]) -> int:
-        """Publish the lines; returns how many events there were."""
+        """Publish the lines; returns the number of events."""
 
         def read() -> IO[bytes]:
-            """The lines from the start: they are read twice."""
+            """The lines from the start; they are read twice."""
             lines.seek(0)
             return lines
 

@@ -163,7 +163,7 @@ def _another_model(
     switch: bool,
     drop_old: bool,
 ) -> None:
-    """Embed with another model, switch to it, or let go of the old vectors."""
+    """Embed with another model, switch to it, or drop the old vectors."""
     from palimpsest.streams.embedder.source import model_name
 
     actor = call.settings.actor
@@ -220,7 +220,7 @@ EXTRAS = {
     "sentence-transformers": "sentence-transformers",
     "vertex": "google-auth",
 }
-"""The package whose presence shows that an extra is installed."""
+"""For each extra, the package whose presence shows that the extra is installed."""
 
 VENDORS = {
     "anthropic": "ANTHROPIC",
@@ -228,7 +228,7 @@ VENDORS = {
     "openai-decisions": "OPENAI",
     "systemone": "TYPESAFE",
 }
-"""What the variables of each protocol's key and address begin with."""
+"""The prefix of the variables with each protocol's key and address."""
 PLATFORM_KEYS = {
     "bedrock": ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK"),
     "vertex": ("GOOGLE_APPLICATION_CREDENTIALS",),
@@ -314,7 +314,7 @@ def _model(settings: Settings) -> Iterator[DoctorFinding]:
 
 
 def _model_of_store(settings: Settings) -> str:
-    """The model of the store's policy, or of that of a new store."""
+    """The model of the store's policy, or of the policy of a new store."""
     from palimpsest.streams.log.log import Log
 
     if (settings.store / LOG_FILE).is_file():
@@ -326,7 +326,7 @@ def _model_of_store(settings: Settings) -> str:
 
 
 def _embedding(model: str, engine: str, folder: Path) -> DoctorFinding:
-    """Whether the model's files work; each of them is read."""
+    """Whether the model's files work; every file is read."""
     from palimpsest.streams import embedder
     from palimpsest.streams.embedder.notes import Notes
     from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir
@@ -401,7 +401,7 @@ def _log_findings(settings: Settings, report: Progress) -> Iterator[DoctorFindin
 
 
 def _policy(policy: PolicySet, settings: Settings) -> DoctorFinding:
-    """Whether the model in use is the one that the policy's thresholds are for."""
+    """Whether the model in use is the one for which the policy's thresholds were chosen."""
     from palimpsest.streams.embedder import EmbedderSource, load_engine
     from palimpsest.streams.embedder.source import differs
 
@@ -414,7 +414,7 @@ def _policy(policy: PolicySet, settings: Settings) -> DoctorFinding:
 
 
 def _last_judge(event: JudgeSet) -> DoctorFinding:
-    """Who answered the store's questions last, whoever is configured now."""
+    """The judge that last answered the store's questions, even if another is configured now."""
     judge = event.data.judge
     asked = f"{judge.first.model}, then {judge.model}" if judge.first else judge.model
     where = [part for part in (judge.platform, judge.address) if part]
@@ -456,7 +456,7 @@ def _judge(settings: Settings) -> DoctorFinding:
 
 
 def _judge_on(platform: str) -> DoctorFinding:
-    """As `_judge`, of a cloud, which may also find credentials in files or on its own machines."""
+    """Like `_judge`, for a cloud, which may also find credentials in files or on its machines."""
     found = next((name for name in PLATFORM_KEYS[platform] if os.environ.get(name)), None)
     *most, last = PLATFORM_KEYS[platform]
     names = f"{', '.join(most)} or {last}" if most else last

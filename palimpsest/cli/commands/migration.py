@@ -157,7 +157,7 @@ def export(
     asks = call.output.asks and max_changes is None and not dry_run
 
     def write_copy_of(most: int, *, dry_run: bool) -> dict[str, Any]:
-        """Make at most this many changes, or only count them."""
+        """Make at most `most` changes, or in a dry run only count them."""
         with call.store() as store, call.output.progress() as report:
             return store.export_source(
                 path,
@@ -213,7 +213,7 @@ def _trust(output: Output) -> Trust:
 
 
 def _absent(call: Invocation) -> float | None:
-    """The confidence of rows without one, by the policy in force or that of a new store."""
+    """The confidence of rows without one, by the policy in force, else by that of a new store."""
     if call.settings.store.is_dir():
         with call.store() as store:
             return store.reader.policy_in_force().absent.confidence
@@ -311,7 +311,7 @@ def clean(
         columns = named.found(rows.values(), needs_moment=NEEDED[rules.keep])
 
         def load() -> Engine:
-            """Load the model of the settings, else that of the policy."""
+            """Load the model from the settings, else the policy's."""
             from palimpsest.streams import embedder
 
             model, engine = call.settings.model or rules.policy.model, call.settings.engine
@@ -357,7 +357,7 @@ def clean(
 
 @contextmanager
 def _keeping(call: Invocation, policy: Policy, *, dry_run: bool) -> Iterator[RowStore | None]:
-    """The store of `--store`, which keeps rows: a new one is small (`leave_out`, `repack`)."""
+    """The store of `--store`, which keeps the rows; a new one is small (`leave_out`, `repack`)."""
     folder = call.store_option
     if folder is None:
         yield None
@@ -384,7 +384,7 @@ def _keeping(call: Invocation, policy: Policy, *, dry_run: bool) -> Iterator[Row
 
 
 class StoreOfRows:
-    """A store's calls that a cleaning makes."""
+    """The calls of a store that a cleaning makes."""
 
     def __init__(self, store: Palimpsest) -> None:
         self._store = store
@@ -420,7 +420,7 @@ def _to_stdout(write: Write) -> None:
 
 
 def _again(file: str) -> str:
-    """The command that does the same with the marks of the page, which saves earlier ones, too."""
+    """The command that cleans again with the page's marks, which include the earlier ones."""
     words, separates = list[str](), False
     for word in sys.argv[1:]:
         if word != "--force" and not separates and not word.startswith("--separate"):

@@ -42,7 +42,7 @@ MOST = 2**63 - 1
 """The largest limit that DuckDB accepts."""
 
 FOLLOWING = 60
-"""Seconds for which `changes --follow` waits at a time."""
+"""Seconds that one request of `changes --follow` waits."""
 
 SomeId = Annotated[
     str, typer.Argument(metavar="ID", help="Any id that a memory or candidate ever had.")
@@ -157,7 +157,7 @@ def recall(
             show_expired=show_expired,
         )
         call.warn_if_behind(store)
-        # Before the store is closed: closing may wait for a cluster to record the uses.
+        # Printed before the store is closed: closing may wait for a cluster to record the uses.
         call.output.answer(found, lambda: rendering.recalled(found))
 
 

@@ -77,7 +77,7 @@ def _check_until_stopped(call: Invocation, *, once: bool) -> bool:
 
 
 def describe_step(done: StepDone) -> str:
-    """The outcome of a step, in one line; what an earlier run did is not counted again."""
+    """The outcome of a step, in one line; an earlier run's results are not counted again."""
     step: BatchStep = done["step"]
     answer = done["answer"]
     when = f"{step}, due at {done['due']}: "

@@ -160,7 +160,7 @@ def _configuration(call: Invocation, client: Client, owner: str) -> dict[str, An
 
 
 def _given(call: Invocation) -> list[str]:
-    """The options that name a cluster and a model, as they were given."""
+    """The given options that name a cluster and a model."""
     given = {"--bootstrap": call.bootstrap, "--prefix": call.prefix, "--model": call.model}
     return [word for name, value in given.items() if value for word in (name, value)]
 

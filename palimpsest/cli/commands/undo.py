@@ -122,7 +122,7 @@ def unmerge_one(
 
 
 def _confirm_memory(call: Invocation, store: Palimpsest, memory_id: str) -> None:
-    """Ask before all joins of a memory are removed: its id is also that of one candidate."""
+    """Ask before removing all joins of a memory: its id is also the id of one candidate."""
     from palimpsest.queries.ids import members
 
     count = members(store.reader, memory_id)
@@ -175,7 +175,7 @@ OF_CAUSE = {
     ],
 }
 FIELDS = {"owner": "owner_id", "candidate": "candidate_id"}
-"""Fields of a selection that are not called like their option."""
+"""Fields of a selection whose option has another name."""
 
 Given = Mapping[str, Any]
 """The options of a selection that were given, by field."""

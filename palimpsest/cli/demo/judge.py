@@ -1,7 +1,7 @@
 """A local server that speaks the protocols of judges, for documentation, demonstrations and tests.
 
-It answers by rules on words instead of a model, and can be told to fail in every way in which the
-service may. The real SDKs are used; only the base URL differs.
+It answers by rules on words instead of a model, and can be told to fail in every way in which a
+real service may. Clients use the real SDKs; only the base URL differs.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Change = Callable[[dict[str, Any]], object]
 class Fault:
     """A failure of one request.
 
-    `status` other than 200 is an error of the service with these headers; `change` turns the right
-    message into another, `body` sends these bytes instead of either. `delay` comes before the
-    answer, in seconds; with `dribble` it comes before each byte, for ever. `hang_up` closes the
-    connection without an answer, `cut` in the middle of one.
+    A `status` other than 200 is an error of the service, sent with `headers`; `change` turns the
+    right message into another, and `body` sends these bytes instead of either. `delay` is a pause
+    before the answer, in seconds; with `dribble` it precedes each byte, and the answer never ends.
+    `hang_up` closes the connection without an answer, `cut` in the middle of one.
     """
 
     status: int = 200

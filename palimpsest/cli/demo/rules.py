@@ -14,9 +14,9 @@ _WORD = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"(?<=[.!?。])\s+")
 _SMALL = frozenset("a an and are at has have in is it its of on the to was with".split())
 NEARLY = 0.75
-"""Share of common words from which two texts count as the same."""
+"""Minimum share of common words for two texts to count as the same."""
 RELATED = 0.4
-"""Share of common words from which two texts count as statements about one fact."""
+"""Minimum share of common words for two texts to count as statements about one fact."""
 
 _NEGATIONS = frozenset("not no never nobody nothing without cannot t neither nor".split())
 """`t` is the remainder of *don't*."""
@@ -29,7 +29,7 @@ _OF_MANY = frozenset(
     "has have had owns own likes like loves love enjoys enjoy plays play speaks speak knows know"
     " visited read reads eats eat bought can wants want needs need".split()
 )
-"""Verbs that can have several objects: another one is no contradiction."""
+"""Verbs that can have several objects: a different object is no contradiction."""
 _BEGINNINGS = frozenset("in on at every since during after before with under over near".split())
 """Words that begin a phrase that may stand at either end of a sentence."""
 _LIST = re.compile(r"\b(\w+) (and|or) (\w+)\b")
@@ -41,8 +41,8 @@ FEWEST_WORDS = 3
 def relation(older: str, newer: str) -> str:
     """`same`, `update`, `compose` or `different`, by the words that two texts share.
 
-    Shared words in another order are other roles. A newer text that contradicts the older one is an
-    update; so is a new value in one place, unless both can hold: one can have a cat and a dog.
+    Shared words in a different order mean different roles. A newer text that contradicts the older
+    one is an update; so is a new value in one place, unless both can hold, as with a cat and a dog.
     """
     if normalise(older) == normalise(newer) or compare(read(older), read(newer)).near_identical:
         return "same"

@@ -16,9 +16,9 @@ Request = dict[str, Any]
 Body = dict[str, Any]
 
 BYTES_A_TOKEN = 4
-"""A rough number, so that the costs of answers look realistic."""
+"""A rough estimate, so that the costs of answers look realistic."""
 SURE = 0.96
-"""The probability that decisions give to what the rules say."""
+"""The probability that is given to the rules' answer."""
 _PIECE = re.compile(r"[A-Za-z]+|[^A-Za-z]+")
 
 
@@ -73,7 +73,7 @@ def completion(request: Request) -> Body:
 
 
 def decision(request: Request) -> Body:
-    """An answer of Decisions: a list, in the order of the questions."""
+    """An answer of the Decisions API: a list, in the order of the questions."""
     pairs = _pairs(request["input"][-1]["content"])
     answers: list[Body] = []
     for question in request["questions"]:
@@ -102,7 +102,7 @@ def decision(request: Request) -> Body:
 
 
 def system_one(request: Request) -> Body:
-    """An answer of System One: a map, by the names of the questions."""
+    """An answer of the System One API: a map by the names of the questions."""
     pairs = _pairs(request["state"]["memories"])
     labels = [*next(q["criteria"] for q in request["questions"].values() if "criteria" in q)]
     answers: dict[str, Body] = {}
@@ -138,7 +138,7 @@ _VERTEX = re.compile(
 
 
 def routed(path: str, request: Request) -> tuple[str, Request]:
-    """The path of a wire, and the request with its model, which platforms have in the path."""
+    """The protocol's path, and the request with its model, which platforms put into the path."""
     found = _BEDROCK.fullmatch(path) or _VERTEX.fullmatch(path)
     if found is None:
         return path, request
@@ -146,7 +146,7 @@ def routed(path: str, request: Request) -> tuple[str, Request]:
 
 
 def error(path: str, status: int, kind: str, text: str) -> Body:
-    """The body of an error, as the protocol of the path has it."""
+    """The body of an error in the form of the path's protocol."""
     if path.endswith("/systemone"):
         return {"detail": [{"loc": ["body"], "msg": text, "type": kind}]}
     if path.endswith("/messages"):
@@ -179,7 +179,7 @@ def _probability(pair: Any, labels: Any) -> float:
 
 
 def _logprobs(content: str) -> Iterator[dict[str, Any]]:
-    """Tokens of the content; where a word could have been *same*, that is an alternative."""
+    """Tokens of the content; a word that could have been *same* has that as an alternative."""
     for piece in _PIECE.findall(content):
         other = "same" if piece != "same" else "different"
         listed = [(piece, SURE), (other, 1 - SURE)]

@@ -1,1 +1,1 @@
-"""Proof: on labelled data (`evaluate`, `calibrate`), and of the joins that stand (`audit`)."""
+"""Proof: on labelled data (`evaluate`, `calibrate`), and for the standing joins (`audit`)."""

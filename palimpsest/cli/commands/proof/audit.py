@@ -276,7 +276,7 @@ _KEYS: dict[str, AuditLabel] = {"r": "right", "w": "wrong", "u": "unsure"}
 def _label_each(call: Invocation, audits: Audits, audit: str | None, because: str | None) -> None:
     """Show pair after pair until `q`, the end of input, or the last pair.
 
-    What was un-merged is told at the end: until then nothing distinguishes probes.
+    Un-merged joins are reported only at the end, so that nothing distinguishes probes before.
     """
     from palimpsest.auditing.recalls import Recalls
 
@@ -306,7 +306,7 @@ def _label_each(call: Invocation, audits: Audits, audit: str | None, because: st
 
 
 def _key() -> str:
-    """One of the keys that mean something; `q` also at the end of the input."""
+    """Read one of the valid keys; `q` also at the end of the input."""
     while True:
         if sys.stdin.isatty():
             pressed = typer.getchar()
@@ -352,7 +352,7 @@ def _line(status: AuditProgress) -> Text:
 
 
 def _foreseen(forecast: AuditForecast) -> RenderableType:
-    """Labels by target, and by the share that is wrong: of half of all audits (of nine in ten)."""
+    """Labels by target and share of wrong joins: what half of all audits need (nine in ten)."""
     shares = list(dict.fromkeys(cell["wrong"] for cell in forecast["foreseen"]))
     table = Table("target", box=SIMPLE_HEAD)
     for share in shares:
@@ -445,7 +445,7 @@ def _needed(status: AuditStatus) -> Iterator[str]:
 
 
 def _second(status: AuditProgress) -> Iterator[str]:
-    """How far two persons agree, if there were two."""
+    """How far two people agree, if two gave labels."""
     if status["seconds"]:
         kappa = "says nothing" if status["kappa"] is None else f"is {status['kappa']:.2f}"
         yield (
@@ -466,7 +466,7 @@ def _detection(status: AuditProgress) -> str:
 
 
 def _strata(strata: list[Mapping[str, Any]] | list[dict[str, Any]]) -> RenderableType:
-    """The parts of the joins, if there are several of a kind; each is a statement of its own."""
+    """The strata of the joins, if a kind has several; each bound is a separate statement."""
     several = Counter(part["by"] for part in strata)
     table = Table(box=SIMPLE_HEAD)
     for heading in ("part", "", "joins", "labels", "wrong", "at most"):

@@ -254,9 +254,9 @@ def _policy(call: Invocation, name: str | None) -> Policy:
 def _vectors(
     call: Invocation, policy: Policy, report: Progress, in_force: Policy | None = None
 ) -> TrialVectors:
-    """The engine of a policy's model; `in_force` is the policy of the store that the texts are of.
+    """The engine of a policy's model; `in_force` is the policy of the store with the texts.
 
-    UsageError if one of the two keeps texts local, and it may send them elsewhere.
+    UsageError if either policy keeps texts local but the engine may send them elsewhere.
     """
     from palimpsest.evaluation.trial import TrialVectors
     from palimpsest.streams import embedder
@@ -276,11 +276,11 @@ def _vectors(
 # -- on the terminal -----------------------------------------------------------------------------
 
 MOST_ROWS = 20
-"""Of a table on the terminal; `--json` and `--html` give all."""
+"""Maximum number of rows of a table on the terminal; `--json` and `--html` give all."""
 
 
 def drawn(tables: Iterable[ReportTable], sentences: Iterable[str]) -> RenderableType:
-    """Tables, and what they mean in words."""
+    """Tables, and their meaning in sentences."""
     return Group(*map(_table, tables), *map(rendering.shown, sentences))
 
 

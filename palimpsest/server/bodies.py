@@ -18,9 +18,9 @@ from palimpsest.streams.extract.conversation import timed
 
 MOST_AT_ONCE = 100
 MOST_NAMED = 10_000
-"""This many ids still fit into a request body."""
+"""Maximum number of ids in a request: this many still fit into its body."""
 LONGEST_TOKEN = 9 * MOST_NAMED
-"""Maximum length of a token: it has a part for each memory that it covers."""
+"""Maximum length of a token, which has a part for each memory that it covers."""
 LONGEST_WAIT = 30.0
 
 Some = Annotated[int, Field(ge=1, le=NETWORK.found)]
@@ -31,7 +31,7 @@ Token = Annotated[str, Field(min_length=1, max_length=LONGEST_TOKEN)]
 Position = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 When = Annotated[Position | Timestamp | None, Field(union_mode="left_to_right")]
-"""A position of the log (only digits), or a time."""
+"""A position of the log (digits only), or a time."""
 
 
 COMPARTMENT = "A compartment; joins never cross one."
@@ -49,7 +49,7 @@ DRY_RUN = "Only show the result; write nothing."
 
 
 def _undescribed(schema: dict[str, Any]) -> None:
-    """Leave out what is known of messages: a model pays for every byte of a list of tools."""
+    """Drop what models know about messages: a model pays for every byte of a list of tools."""
     del schema["description"], schema["properties"]["role"]["default"]
     schema["properties"]["content"] = {}
 
@@ -83,7 +83,7 @@ class NewMemory(Strict):
     expires_at: Timestamp | None = Field(None, description="Until when it holds, with a zone.")
 
     def fields(self) -> dict[str, Any]:
-        """The fields, as a candidate has them."""
+        """The fields in the form of a candidate's."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
@@ -166,7 +166,7 @@ class SearchQuery(Strict):
         return self
 
     def fields(self) -> dict[str, Any]:
-        """The keywords of `recall`, which leaves out what its `session_id` has stated."""
+        """The keywords of `recall`, which leaves out what the session `session_id` has stated."""
         fields = self.model_dump(exclude={"query", "exclude_session"})
         return fields if self.exclude_session else {**fields, "session_id": None}
 
@@ -263,7 +263,7 @@ class OwnSelection(Strict):
         return self
 
     def of(self, owner_id: str, candidate_id: str | None) -> Selection:
-        """The same among an owner's, with the whole id of its candidate."""
+        """The selection among an owner's candidates, with the whole id of its candidate."""
         given = self.model_dump() | {"owner_id": owner_id, "candidate_id": candidate_id}
         return self._meant.model_validate(given)
 

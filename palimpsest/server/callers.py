@@ -68,8 +68,8 @@ class Authenticator:
     def refresh(self) -> set[str]:
         """Read the file of tokens again if it has changed; returns the names of revoked tokens.
 
-        Changed tokens count as revoked. A file that cannot be read changes nothing, and the error
-        is logged.
+        Changed tokens count as revoked. If the file cannot be read, the tokens do not change, and
+        the error is logged.
         """
         try:
             tokens = self._watch.changed() if self._watch else None
@@ -85,7 +85,7 @@ class Authenticator:
     def caller(self, authorization: str | None) -> Caller:
         """The caller of a header `Authorization`; a problem if the token is missing or invalid.
 
-        It is compared with every known token, each in constant time.
+        Compares it with every known token, each in constant time.
         """
         scheme, _, secret = (authorization or "").partition(" ")
         if scheme.lower() not in SCHEMES or not secret.strip():

@@ -9,19 +9,19 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_SECONDS = 10.0
-"""Time from the connection's start, or a request's first byte, to the end of its headers."""
+"""Timeout from the connection's start, or a request's first byte, to the end of its headers."""
 SEND_SECONDS = 30.0
-"""Time for a client to read some part of an answer that waits for it."""
+"""Timeout for a client to read some part of a waiting answer."""
 
 
 class JoiningTransport:
-    """Sends all that is written in one turn of the event loop together: an answer's head and body.
+    """Sends everything written in one turn of the event loop together: an answer's head and body.
 
     Sent separately, each would be a system call, after which the thread waits for the interpreter
     lock behind the threads that write projections.
 
-    If a client reads nothing of its answer for `patience` seconds, the connection is closed.
-    Otherwise the answer would be kept for ever, even if the connection was closed.
+    If a client reads nothing of its answer for `patience` seconds, the connection is aborted.
+    Otherwise the answer would stay in memory for ever, even after the connection was closed.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class JoiningTransport:
         self._watch: asyncio.TimerHandle | None = None
 
     def write(self, data: bytes) -> None:
-        """Send this together with whatever else is written in this turn, in order."""
+        """Send this together with everything else written in this turn, in order."""
         if not self._written:
             self._loop.call_soon(self._send)
         self._written.append(data)
@@ -72,7 +72,7 @@ class JoiningTransport:
 
 
 class PatientProtocol(H11Protocol):
-    """uvicorn's protocol, with a time limit for headers: it has none while some bytes arrive."""
+    """uvicorn's protocol with a timeout for headers: uvicorn itself has none once bytes arrive."""
 
     head_seconds = HEAD_SECONDS
     send_seconds = SEND_SECONDS
@@ -85,7 +85,7 @@ class PatientProtocol(H11Protocol):
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Receive data; once a request's head has begun, its rest must follow in time."""
+        """Receive data; once a request's head has begun, the rest of it must follow in time."""
         super().data_received(data)
         idle = self.conn.their_state is h11.IDLE
         if idle and self.conn.trailing_data[0]:

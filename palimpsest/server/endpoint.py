@@ -1,4 +1,4 @@
-"""The address of a store's server and its generated secrets, in a file only for its user."""
+"""The address of a store's server and its generated secrets, in a file that only its user reads."""
 
 from __future__ import annotations
 
@@ -25,10 +25,7 @@ EVERYBODY = r"(?s:.*)"
 
 
 class Endpoint(Model):
-    """A server. `agent` and `operator` are its generated secrets, if it was given no tokens.
-
-    `token` names the secret in every header that has it.
-    """
+    """A server. `agent` and `operator` are its generated secrets, unless it was given tokens."""
 
     url: str
     pid: int
@@ -51,7 +48,7 @@ def _generate_token(role: Role) -> Token:
 
 
 def write_endpoint(folder: Path, endpoint: Endpoint) -> None:
-    """Write the address of a store's server, complete at once; only its user can read it."""
+    """Write the address of a store's server atomically; only its user can read the file."""
     beside = folder / f"{ENDPOINT_FILE}.{uuid4().hex}"
     file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(file, "w", encoding="utf-8") as out:
@@ -83,14 +80,14 @@ class OnlyServer:
         self._lock = WriterLock(folder, SERVER_LOCK)
 
     def claim(self) -> None:
-        """Take the lock, if the store's folder exists; TransientError if another server has it."""
+        """Take the lock if the store's folder exists; TransientError if another server holds it."""
         if self._folder.is_dir() and not self._lock.try_acquire():
             other = read_endpoint(self._folder)
             at = f" at {other.url}" if other else ""
             raise TransientError(f"another process serves this store{at}")
 
     def end(self) -> None:
-        """Remove the address and release the lock: another may start while this one closes."""
+        """Remove the address, release the lock: another server may start while this one closes."""
         if self._lock.held:
             remove_endpoint(self._folder)
             self._lock.release()

@@ -1,7 +1,7 @@
 """The gate before every door: authentication, host names, limits, and the access log.
 
 A request is read completely or refused: its body is read within limits of size and time, and parsed
-once. The log has the route, and never the path, a query, a body or an error's message.
+once. The access log has the route, never the path, query, body or an error's message.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ _log = logging.getLogger(__name__)
 KEY = "palimpsest"
 """The key of `Admitted` in a request's scope."""
 OPEN = frozenset({"/healthz", "/readyz"})
-"""Paths that a supervisor requests without a token."""
+"""Paths that need no token: a supervisor requests them."""
 DEEPEST = 40
 """Maximum depth of JSON: metadata may have 32 levels."""
 MOST_VALUES = 50_000
 """Maximum number of values in a body, at any depth: checking one that breaks a rule takes 10 µs."""
 PAGES = "/review"
-"""Below this path a cookie identifies the caller, and tokens are ignored; elsewhere cookies are."""
+"""Below this path a cookie identifies the caller, and tokens are ignored; elsewhere vice versa."""
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 HALF_A_PAIR = (
     "the body is not JSON: perhaps a text has half of a surrogate pair, such as \\ud83d; cut texts"
     " between whole characters"
 )
 NO_ROUTE = "-"
-"""Logged in place of an unknown path, which could be anything."""
+"""Logged in place of an unknown path, which could contain anything."""
 
 
 @dataclass(frozen=True)
 class RequestLimits:
-    """The limits of a client's requests; times are in seconds, for one wait."""
+    """The limits of a client's requests; each time is for one wait, in seconds."""
 
     body_bytes: int = 1024 * 1024
     body_seconds: float = 10.0
@@ -75,14 +75,14 @@ class Figures(Protocol):
     """Counts requests."""
 
     def note(self, route: str, status: int, seconds: float) -> None:
-        """Count a request that was answered."""
+        """Count an answered request."""
 
 
 class Visitors(Protocol):
     """Identifies people by their cookies."""
 
     def caller(self, headers: Headers) -> Caller:
-        """The visitor of a page; without a cookie, one who may see nothing."""
+        """The visitor of a page; without a cookie, a caller who may see nothing."""
 
     def revoke(self, names: Collection[str]) -> None:
         """End the sessions of tokens that are no longer known."""
@@ -179,7 +179,7 @@ class Gate:
             await self._app(scope, _replay(body, receive), answer)
         finally:
             self._at_once[who.name] -= 1
-            self._at_once += Counter()  # drops the callers with no requests
+            self._at_once += Counter()  # drops callers without requests in progress
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         most = self._limits.body_bytes
@@ -210,7 +210,7 @@ class Gate:
         if problem.status >= 500 and not isinstance(error, ProblemError):
             _log.error("a request failed: %s", loggable(error), exc_info=error)
         if answer.status != _Response.NONE:
-            raise error  # after half an answer, the connection is closed
+            raise error  # half an answer was sent: the connection is closed
         response = Response(problem.body(), problem.status, problem.headers, media_type=MEDIA_TYPE)
         await response({"type": "http"}, _nothing, answer)
 
@@ -227,9 +227,9 @@ def _require_utf8(*parts: bytes) -> None:
 
 
 class _Response:
-    """A `send` that records the status, with a time limit for a client that does not read.
+    """A `send` that records the status, with a timeout for clients that do not read.
 
-    JSON is sent without raw line separators, at which some clients would cut it.
+    JSON is sent without raw line separators, because some clients would split it there.
     """
 
     NONE = 0
@@ -257,7 +257,7 @@ class _Response:
 
 
 def _escaped(head: Message, body: Message) -> tuple[Message, Message]:
-    """An answer's head and the first part of its body, escaped if that is all of it, and JSON."""
+    """An answer's head and first part of its body, escaped if that is the whole body and JSON."""
     headers = MutableHeaders(raw=[*head["headers"]])
     if body.get("more_body", False) or "json" not in headers.get("content-type", ""):
         return head, body
@@ -267,7 +267,7 @@ def _escaped(head: Message, body: Message) -> tuple[Message, Message]:
 
 
 def document_of(scope: Scope, body: bytes) -> Any:
-    """A JSON body, up to a depth; None for any other type."""
+    """Parse a JSON body, up to a maximum depth; None for any other content type."""
     kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
     if not body or kind not in ("application/json", "application/merge-patch+json"):
         return None
@@ -292,7 +292,7 @@ def _too_large(most: int) -> ProblemError:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that gives the body that was read, and then what the client sends."""
+    """A `receive` that replays the body that was read, then passes on what the client sends."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:

@@ -39,13 +39,13 @@ FIGURES = (
 
 
 class RequestFigures:
-    """Counts requests by the route's template, as a path would name owners."""
+    """Counts requests by the route's template, because a path would reveal owners."""
 
     def __init__(self) -> None:
         self._board = Board(FIGURES)
 
     def note(self, route: str, status: int, seconds: float) -> None:
-        """Count a request that was answered."""
+        """Count an answered request."""
         self._board.count("palimpsest_requests", 1.0, route, str(status))
         self._board.observe("palimpsest_request_seconds", seconds, route)
 

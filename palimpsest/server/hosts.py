@@ -12,7 +12,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a listening address can be reached only from this machine."""
+    """Whether a listening address is reachable only from this machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -20,7 +20,7 @@ def is_loopback(host: str) -> bool:
 
 
 class Hosts:
-    """The names of a server: a host with a port, or without one for any port."""
+    """The names of a server: hosts with a port, or without one for any port."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = frozenset(name.lower() for name in names)

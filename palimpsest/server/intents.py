@@ -66,7 +66,7 @@ from palimpsest.streams.write.handlers.forget import FORGET
 from palimpsest.streams.write.inputs import OTHER_REQUEST, Outcome, Submission
 
 REQUESTS = UUID("5b0c1c53-3f7e-5f0a-9a55-6f4f0e5b3c11")
-"""The namespace of the ids of requests with a key: the same key is the same request."""
+"""Namespace for the ids of requests with a key, so that the same key is the same request."""
 
 WRITES = (
     "add",
@@ -91,10 +91,10 @@ WRITES = (
     "compact_session",
     "set_names",
 )
-"""The kinds of requests with a key; each has an id of its own."""
+"""The kinds of writes that take a key; each kind derives its own id from the key."""
 
 OF_REQUESTS = frozenset({"events", "carried_out", "cause", "undo"})
-"""Fields of an answer with ids of events or requests: a dry run has others, or none."""
+"""Fields of an answer with ids of events or requests, which differ in a dry run."""
 
 IDS = frozenset(
     "memory_id memory_ids candidate_id decision_id a b face selection forgotten".split()
@@ -112,12 +112,12 @@ def other_request() -> RefusedError:
 class Intents:
     """One owner's memories as a caller may see and change them.
 
-    It cannot be created if the caller's token is not for this owner: that is a problem.
+    Creating it raises a problem if the caller's token is not for this owner.
 
-    `key` is the client's idempotency key: a write that is repeated with it, even after a crash, is
-    done once, because the log has it, not this process. `asked` is a digest of the client's
-    request: with another request, the key is refused (`id_conflict`). `shows_forgotten`: a person
-    also sees forgotten texts.
+    `key` is the client's idempotency key: a write that is repeated with it is done once, even after
+    a crash, because the key is in the log, not in this process. `asked` is a digest of the client's
+    request: with a different request, the key is refused (`id_conflict`). `shows_forgotten`: a
+    person also sees forgotten texts.
     """
 
     def __init__(
@@ -176,15 +176,15 @@ class Intents:
     ) -> builtins.list[JsonObject]:
         """Add a conversation, all or nothing; returns the outcome of each memory, with its text.
 
-        The judge's model extracts memories, or each message is stored as it is; with `infer` None
-        the former, if there is a judge. With a key that is known nothing is extracted again.
+        The judge's model extracts memories, or each message is stored as it is; if `infer` is None,
+        the model does so if a judge is configured. With a known key nothing is extracted again.
         """
         known = None if self._key is None else await self._store.call(self._known_outcomes)
         if known is None:
             rows = await self._extracted(messages, infer=infer, about=about)
             try:
                 known = await (self.add(rows) if rows else self._add_nothing())
-            except RefusedError:  # the same call, at the same time, may have extracted others
+            except RefusedError:  # the same call may have run concurrently, and extracted others
                 known = None if self._key is None else await self._store.call(self._known_outcomes)
                 if known is None:
                     raise
@@ -194,7 +194,7 @@ class Intents:
         )
 
     async def _add_nothing(self) -> builtins.list[JsonObject]:
-        """Record under the key, if there is one, that nothing was to be added."""
+        """Record under the key, if there is one, that there was nothing to add."""
         if self._key is not None:
             name, asked = self._request_id("add"), self._asked_for
             request = SubmitRequest(request_id=name, owner_id=self.owner_id, asked=asked)
@@ -218,13 +218,13 @@ class Intents:
         known["owner_id"] = self.owner_id
         folder = self._store.store.folder
         rows = await memories_of(messages, known, policy, judge, source=self._source, folder=folder)
-        # Under a key, a memory's id follows from the key and its number (`_candidate`).
+        # With a key, a memory's id is derived from the key and its number (`_candidate`).
         return rows if self._key is None else [{**row, "id": None} for row in rows]
 
     def _known_outcomes(self, store: Palimpsest) -> builtins.list[JsonObject] | None:
         """The outcomes under this key; None if it is new. RefusedError if it is another request's.
 
-        A cluster records the key alone: what was published is told again, as far as it is decided.
+        A cluster records only the key, so the outcomes are those of the memories decided on so far.
         """
         self._require_same(store)
         if not self._recorded(store, "add"):
@@ -239,7 +239,7 @@ class Intents:
     def _with_texts(
         self, store: Palimpsest, outcomes: Sequence[JsonObject]
     ) -> builtins.list[JsonObject]:
-        """Outcomes with the texts of their candidates, and the messages that these are from."""
+        """Outcomes with the texts of their candidates and the messages that they come from."""
         entries = store.reader.ledger(self.owner_id).entries
         found = [(outcome, entries.get(outcome["candidate_id"])) for outcome in outcomes]
         return [
@@ -256,7 +256,7 @@ class Intents:
         return row
 
     async def search(self, query: str, *, as_of: AsOf | None = None, **asked: Any) -> Hits:
-        """The memories nearest to a question; only people may ask as of another time."""
+        """The memories nearest to a question; only people may ask for a past state."""
         self._require_person_for(as_of)
         return await self._store.recall(self.owner_id, query, as_of=as_of, **asked)
 
@@ -267,7 +267,7 @@ class Intents:
         return plan
 
     async def check(self, memory: Mapping[str, Any]) -> Checked:
-        """The decision on a memory if it were added; nothing is written."""
+        """The decision that adding a memory would lead to; nothing is written."""
         row = self._candidate(memory, 0)
         return await self._asked(lambda store: store.check(row, source=self._source))
 
@@ -315,7 +315,7 @@ class Intents:
         )
 
     async def triangles(self, at_least: float, limit: int) -> builtins.list[Triangle]:
-        """Where a person's word and a join do not fit together."""
+        """Pairs that a person separated, with a third that is joined to one and near the other."""
         return await self._asked(
             lambda store: store.triangles(self.owner_id, at_least=at_least, limit=limit)
         )
@@ -323,13 +323,13 @@ class Intents:
     # -- changing and forgetting -------------------------------------------------------------------
 
     async def names(self) -> Names:
-        """By which names the owner is called."""
+        """The names that the owner is called by."""
         return await self._asked(lambda store: store.names(self.owner_id))
 
     async def ask(self, write: str | None, kind: type[Request[A_co]], **given: Any) -> A_co:
-        """Make a request of the store for the caller; a `write` with a key is done once.
+        """Send a request to the store for the caller; a `write` with a key is done once.
 
-        Ids among the fields `given` must be this owner's.
+        Ids in the fields `given` must be this owner's.
         """
 
         def asked(store: Palimpsest) -> A_co:
@@ -340,7 +340,7 @@ class Intents:
     def _request(
         self, store: Palimpsest, kind: type[Request[A_co]], given: Mapping[str, Any]
     ) -> Request[A_co]:
-        """The request with full ids, and with who asks for which owner."""
+        """The request with full ids, the owner and the actor."""
         says = {"rank": self._speaker, "owner_id": self.owner_id, "source": self._source}
         said = {name: value for name, value in says.items() if name in kind.model_fields}
         fields: dict[str, Any] = {
@@ -388,7 +388,7 @@ class Intents:
     ) -> JsonObject:
         """Undo what an id names, or do it again (docs/undo.md).
 
-        A dry run has a `token`; with it, the result must be the same.
+        A dry run returns a `token`; a call with that token fails if the result would differ.
         """
 
         def taken(store: Palimpsest) -> JsonObject:
@@ -406,7 +406,7 @@ class Intents:
             try:
                 return taken(store)
             except RefusedError as refused:
-                if refused.reason == "unknown_candidate":  # of nobody, or of another owner
+                if refused.reason == "unknown_candidate":  # of no owner, or of another one
                     raise not_found() from None
                 raise
 
@@ -421,13 +421,13 @@ class Intents:
     async def forget_all(
         self, *, expect: str | None, dry_run: bool, because: str | None
     ) -> Forgotten | None:
-        """Forget the owner's living memories, if they are as `expect` says; None if none live."""
+        """Forget the owner's living memories if they match `expect`; None if there are none."""
 
         def forget(store: Palimpsest) -> Forgotten | None:
             ids = _all_ids(store, self.owner_id)
             if not ids and (dry_run or self._key is None):
                 return None
-            # If there are none, that is recorded as the effect of the key.
+            # Without any, that is recorded as the effect of the key.
             how = {"expect": expect, "dry_run": dry_run, "because": because}
             return store.writer.ask(self._request(store, ForgetRequest, {"memory_ids": ids, **how}))
 
@@ -437,7 +437,7 @@ class Intents:
     def _speaker(self) -> Speaker:
         return "person" if self._caller.may_act_as("reviewer") else "agent"
 
-    # -- how it calls the store --------------------------------------------------------------------
+    # -- calls to the store ------------------------------------------------------------------------
 
     def _remove_positions(self, *answers: Plan | Happened) -> None:
         """Remove positions from an agent's answers: they show the activity of other owners."""
@@ -446,14 +446,14 @@ class Intents:
                 answer.pop("position", None)
 
     def _require_person_for(self, as_of: AsOf | None) -> None:
-        """Require a person for the past: an agent would see texts that were forgotten since."""
+        """Require a person for a past state: an agent would see texts that were forgotten since."""
         if as_of is not None:
             self._caller.require_role("reviewer")
 
     async def _with(
         self, some_id: str, ask: Callable[[Palimpsest, str], Answer], write: str | None = None
     ) -> Answer:
-        """Like `_asked`, for an id of this owner."""
+        """Like `_asked`, for an id that must be this owner's."""
         return await self._asked(
             lambda store: ask(store, own_id(store, self.owner_id, some_id)), write
         )
@@ -524,7 +524,7 @@ class Intents:
             raise other_request()
 
     def _require_as_many(self, store: Palimpsest, count: int) -> None:
-        """RefusedError if the key was used with more memories than these."""
+        """RefusedError if the key was used with more memories before."""
         beyond = candidate_id(self.owner_id, self._source, f"{self._key}/{count}")
         if store.reader.log.owner_of(decision_id_of(beyond)) is not None:
             raise other_request()
@@ -544,7 +544,7 @@ def _expiry(candidate: str) -> str:
 
 
 def digest_of_call(*asked: object) -> str:
-    """A digest, 32 hex digits, of a client's request, given as words or models."""
+    """A digest, 32 hex digits, of a client's request, given as texts or models."""
     return digest(orjson.dumps(asked, default=_said, option=orjson.OPT_SORT_KEYS))[:32]
 
 
@@ -553,7 +553,7 @@ def _said(model: BaseModel) -> JsonObject:
 
 
 def own_id(store: Palimpsest, owner_id: str, some_id: str) -> str:
-    """The id of this owner for an id, a URN or an abbreviated id; a problem for any other."""
+    """The full id for an id, a URN or an abbreviated id; a problem if it is not this owner's."""
     found = _whole(store, owner_id, some_id)
     log = store.reader.log
     owners = {log.owner_of(one) for one in (decision_id_or_unchanged(found), found)}
@@ -566,7 +566,7 @@ _BEGINNING = re.compile(rf"[0-9a-f][0-9a-f-]{{{SHORTEST - 1},34}}")
 
 
 def _whole(store: Palimpsest, owner_id: str, some_id: str) -> str:
-    """An id without the URN around it; an abbreviated one of this owner in full."""
+    """An id without its URN; an abbreviated id of this owner is expanded."""
     found: str = bare(store.reader, some_id)
     return _full_id(store, owner_id, found) if _BEGINNING.fullmatch(found) else found
 
@@ -605,7 +605,7 @@ def _first_event_of(forgotten: str) -> str:
 
 
 def _all_ids(store: Palimpsest, owner_id: str) -> builtins.list[str]:
-    """The ids of all living memories of an owner, also of those that have expired."""
+    """The ids of all living memories of an owner, including expired ones."""
     ids: builtins.list[str] = []
     after: str | None = None
     while True:
@@ -626,7 +626,7 @@ def _without_texts(history: History) -> History:
     return {**history, "face": "", "events": cast("builtins.list[Happened]", events)}
 
 
-# -- shown first, and then done --------------------------------------------------------------------
+# -- dry runs and their tokens ---------------------------------------------------------------------
 
 
 def token_of(shown: object) -> str:

@@ -14,7 +14,7 @@ ANSWER_SECONDS = 10.0
 
 
 def ask_for_link(endpoint: Endpoint, token: str | None, wanted: dict[str, str]) -> str:
-    """A URL that lets one browser in, within a minute; `wanted` as in `WantedLink`.
+    """A URL that admits one browser, within a minute; `wanted` as in `WantedLink`.
 
     Raises UsageError if the server refuses the token or the request, TransientError if it does not
     answer.

@@ -51,12 +51,13 @@ Carry = Callable[[Intents, Any], Awaitable[Any]]
 
 @dataclass(frozen=True)
 class Operation:
-    """What a caller with the `role` can do with one owner's memories.
+    """An operation on one owner's memories, for callers with the `role`.
 
-    `takes` are its parameters, those in the path included, and `carry` does it. `write` is its kind
-    of write: a key names the request then, and a repeat is done once. `tool` is its name over MCP
-    (None: it is no tool) without the parameters that are `hidden`, and `advice` what a model should
-    know beyond what it `says`; one that `destroys` may remove what a person misses.
+    `takes` is the model of its parameters, including those in the path, and `carry` does the work.
+    `write` is its kind of write, which an idempotency key makes repeatable; None for reads. `tool`
+    is its name over MCP, without the parameters that are `hidden`; None if it is no tool. `advice`
+    is what a model should know beyond what it `says`. An operation that `destroys` may remove
+    something that a person would miss.
     """
 
     name: str
@@ -74,7 +75,7 @@ class Operation:
     hidden: frozenset[str] = frozenset()
 
     async def run(self, intents: Intents, given: Any) -> Any:
-        """Do it for a caller; a problem if the role is not enough."""
+        """Run it for a caller; a problem if the caller's role does not suffice."""
         intents.require_role(self.role)
         return await self.carry(intents, given)
 
@@ -84,18 +85,18 @@ class Operation:
 OF_THE_DOOR = frozenset(
     "request request_id actor asked rank owner_id source verdicts judge similarity".split()
 )
-"""Fields of a request that a door fills in: who asks, for which owner, and as whom."""
+"""Fields of a request that the door fills in, such as its id, the owner and the actor."""
 
 BOUNDS: Mapping[str, Any] = {
     "because": Because,
     "expect": Token,
     "memory_ids": Annotated[tuple[SomeId, ...], Field(min_length=1, max_length=bodies.MOST_NAMED)],
 }
-"""What a network's caller may send; requests in logs are read as they are."""
+"""Bounds for callers over a network; requests in logs are read without them."""
 
 
 def parameters(name: str, *kinds: type[BaseModel], without: Iterable[str] = ()) -> type[Strict]:
-    """The fields that a caller gives, with their descriptions and the bounds of a network."""
+    """The fields that a caller gives, with their descriptions and the bounds for a network."""
     fields: dict[str, Any] = {}
     for kind in kinds:
         for field, declared in kind.model_fields.items():
@@ -166,7 +167,7 @@ def _request(
     fixed: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Operation:
-    """An operation that is a request of the store: the request's fields are its parameters."""
+    """An operation that is one request to the store: the request's fields are its parameters."""
     write = write or name
 
     async def carry(intents: Intents, given: Any) -> Any:
@@ -180,7 +181,7 @@ def _request(
 
 
 def _forgetting(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a forgetting: of one memory, or of those that a plan has shown."""
+    """The fields of a request to forget one memory, or those that a plan has shown."""
     if "memory_id" in fields:
         fields["memory_ids"] = (fields.pop("memory_id"),)
     if "token" in fields:
@@ -194,7 +195,7 @@ def answer_of(kind: type[Request[Any]]) -> Any:
     return get_args(bases[0])[0]
 
 
-# -- what is not one request -----------------------------------------------------------------------
+# -- operations that are more than one request -----------------------------------------------------
 
 
 async def _add(intents: Intents, given: bodies.NewMemory) -> Any:
@@ -684,4 +685,4 @@ OPERATIONS = (
         destroys=True,
     ),
 )
-"""In the order of the documents. The reads are those without a `write`."""
+"""All operations in the order of the documentation. Those without a `write` are reads."""

@@ -22,7 +22,7 @@ from palimpsest.contracts.errors import (
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1
 MOST_TOLD = 1
-"""Maximum number of wrong fields that are reported: all those of a 1 MB body made 31 MB."""
+"""Maximum number of reported wrong fields: reporting all those of a 1 MB body took 31 MB."""
 
 TITLES = {
     "bad_request": "The request cannot be read",
@@ -78,12 +78,12 @@ class ProblemError(PalimpsestError):
 
 
 def not_found(detail: str = "nothing with this id belongs to this owner") -> ProblemError:
-    """The problem for an unknown id, or another owner's: that it exists is not revealed."""
+    """The problem for an unknown id or another owner's, so as not to reveal that it exists."""
     return ProblemError(404, "not_found", detail)
 
 
 def problem_of(error: Exception) -> ProblemError:
-    """The problem that a client gets for an error of a call."""
+    """The problem that a client gets for an error raised by a call."""
     again = {"retry-after": str(RETRY_SECONDS)}
     match error:
         case ProblemError():

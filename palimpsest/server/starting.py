@@ -17,9 +17,9 @@ from palimpsest.streams.embedded.lock import WriterLock
 
 PROGRAM = (sys.executable, "-m", "palimpsest")
 IDLE_SECONDS = 900
-"""A server that was started for an agent ends after this time without a request."""
+"""Seconds without a request after which a server started for an agent ends."""
 PATIENCE_SECONDS = 120.0
-"""How long to wait until a server is ready: the first start may download a model."""
+"""Seconds to wait until a server is ready: the first start may download a model."""
 LOOK_SECONDS = 0.05
 LOG_FILE = "serve.log"
 _started: list[subprocess.Popen[bytes]] = []
@@ -27,7 +27,7 @@ _started: list[subprocess.Popen[bytes]] = []
 
 
 def find_or_start(folder: Path, options: Sequence[str] = ()) -> Endpoint:
-    """The address of a store's server, ready; one is started with `options` if there is none.
+    """The address of a store's ready server; starts one with `options` if there is none.
 
     Raises TransientError if it does not start; its log is in the store's folder.
     """
@@ -96,7 +96,7 @@ def _require_time(until: float, folder: Path) -> None:
 
 
 def _not_started(folder: Path) -> TransientError:
-    """The error, with the last error of the server, if any: no error contains a memory's text."""
+    """The error, quoting the server's last error, if any: no error contains a memory's text."""
     log = folder / LOG_FILE
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
     errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]

@@ -19,7 +19,7 @@ import typing_extensions
 
 
 def readable(kind: Any) -> Any:
-    """The same type, with `typing_extensions.TypedDict` for every `typing.TypedDict`."""
+    """The same type, with `typing_extensions.TypedDict` in place of `typing.TypedDict`."""
     if is_typeddict(kind):
         return _made(kind)
     origin, arguments = get_origin(kind), get_args(kind)

@@ -1,4 +1,4 @@
-"""What happened after a position, with long polling: all changes, or an owner's decisions."""
+"""The feeds of events after a position, with long polling: all changes, or an owner's decisions."""
 
 from __future__ import annotations
 
@@ -24,21 +24,22 @@ FROM decisions WHERE owner_id = ? AND position > ? AND position <= ? ORDER BY po
 
 
 class Feeds:
-    """The requests of this process that wait for news."""
+    """Answers requests for feeds; those that wait for new events are ended with the process."""
 
     def __init__(self, store: AsyncPalimpsest) -> None:
         self._store = store
 
     def end(self) -> None:
-        """End all waiting."""
+        """End all waiting requests."""
         self._store.watch.end()
 
     async def after(
         self, owner_id: str, after: int | str, *, limit: int, wait: float, positions: bool
     ) -> Feed:
-        """Decisions after a page's `next`; an empty page after `wait` seconds without one.
+        """Decisions after a page's `next`; an empty page after `wait` seconds without a decision.
 
-        Without `positions`, which count the events of all owners, `next` is the id of a decision.
+        `next` is a position with `positions`; without them the id of a decision, because positions
+        reveal the number of all owners' events.
         """
         _require_known(after, positions=positions)
         position = await self._store.call(_position_of, owner_id, after)
@@ -54,7 +55,7 @@ class Feeds:
         return Feed(decisions=rows, next=rows[-1]["decision_id"] if rows else after)
 
     async def changes(self, caller: Caller, owner_id: str | None, query: FeedQuery) -> Changes:
-        """A page of changes, of an owner or of all whom the token is for; `after` as above.
+        """A page of changes, of one owner or of all that the token is for; `after` as above.
 
         An agent sees no positions and no forgotten texts.
         """
@@ -70,7 +71,7 @@ class Feeds:
 
 
 def _require_known(after: int | str, *, positions: bool) -> None:
-    """A problem for a position, other than 0, of somebody who is told none."""
+    """A problem for a position other than 0 from a caller who may not see positions."""
     if not positions and isinstance(after, int) and after:
         raise ProblemError(422, "invalid", NO_NEXT)
 
@@ -78,7 +79,7 @@ def _require_known(after: int | str, *, positions: bool) -> None:
 def _changes(
     store: Palimpsest, caller: Caller, owner_id: str | None, after: int | str, limit: int
 ) -> Changes:
-    """A page of the token's owners; an agent's is without forgotten texts."""
+    """A page of the changes of the token's owners; without forgotten texts for an agent."""
     page = store.feed.page(owner_id, after, limit)
     if owner_id is None:
         return of_owners(page, lambda owner: bool(caller.owners.fullmatch(owner)))
@@ -88,7 +89,7 @@ def _changes(
 
 
 def _position_of(store: Palimpsest, owner_id: str, after: int | str) -> int:
-    """A position, or that of a decision of the owner; a problem for anything else."""
+    """The given position, or that of an owner's decision; a problem for anything else."""
     if isinstance(after, int):
         return after
     recorded = store.reader.log.find(after)

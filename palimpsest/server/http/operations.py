@@ -44,7 +44,7 @@ _ETAG = re.compile(r'"([\x21\x23-\x7e]+)"')
 class Call:
     """A checked request to an operation: the ids of its path, its query and its body.
 
-    `asked` is a digest of all of it.
+    `asked` is a digest of all of these.
     """
 
     store: AsyncPalimpsest
@@ -71,8 +71,8 @@ class Call:
 class HttpOperation:
     """One method of one resource. `answer` is the return type of `run`.
 
-    `writes`: a header `Idempotency-Key` names the request, and a repeat is done once. If the query
-    or the body has `expect`, the header `If-Match` can give the version, too.
+    `writes`: the header `Idempotency-Key` makes the request idempotent. If the query or the body
+    has `expect`, the header `If-Match` can give the version instead.
     """
 
     name: str
@@ -99,7 +99,7 @@ class HttpOperation:
 
     @property
     def is_versioned(self) -> bool:
-        """Whether it reads one memory."""
+        """Whether it reads one memory, whose version is its ETag."""
         return self.method == "GET" and "{memory}" in self.path
 
     def route(self, store: AsyncPalimpsest) -> Route:
@@ -146,7 +146,7 @@ class HttpOperation:
             raise ProblemError(
                 400, "bad_request", "the body must be JSON, with content-type application/json"
             )
-        # As JSON, not as Python values: times are strings there.
+        # Validated as JSON, not as Python values: times are strings there.
         return self.body.model_validate_json(orjson.dumps(document))
 
     def _version_in(self, request: Request) -> str | None:
@@ -166,7 +166,7 @@ class HttpOperation:
 
 _IN_PATH = re.compile(r"{(\w+)}")
 FIELD_IN_PATH = {"memory": "memory_id"}
-"""Parameters of a path whose field has another name."""
+"""Path parameters whose field has another name."""
 IN_THE_QUERY_OF_DELETE = frozenset({"expect", "dry_run"})
 
 
@@ -213,7 +213,7 @@ def _values(given: BaseModel | None) -> dict[str, Any]:
 
 
 def _expecting(asked: Any, version: str) -> Any:
-    """A query or a body that expects this version; a problem if it expects another."""
+    """A query or a body with this version as `expect`; a problem if it expects another."""
     if "expect" not in type(asked).model_fields:
         return asked
     if asked.expect not in (None, version):

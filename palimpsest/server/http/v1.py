@@ -22,7 +22,7 @@ from palimpsest.server.operations import OPERATIONS, OWNER
 def routes(store: AsyncPalimpsest, feeds: Feeds) -> list[BaseRoute]:
     """The routes of this door."""
     operations = all_operations(feeds)
-    described = cache(lambda: document(operations))  # built at first use: a start waits for it
+    described = cache(lambda: document(operations))  # built at first use: a start would wait for it
 
     async def openapi(_request: Request) -> Response:
         return json_response(described())

@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 JsonObject = dict[str, Any]
 
 STRUCTURED_BYTES = 60_000
-"""Together with the text of an answer at most 100 kB, however the client escapes it."""
+"""With this bound, an answer and its text stay below 100 kB, however the client escapes them."""
 LONGEST_TEXT = 32_768
 SHORTEST_PREVIEW = 200
 """Characters of a text's shortest preview; if the answer is still too large, items are left out."""
 PREVIEW_ENDS = "…"
 NAMES = frozenset({"id", "urn", "token", "next", "version", "forgotten"})
-"""Fields that other calls take: they are whole, or of no use; likewise all that end in `_id`."""
+"""Fields that other calls take, and that are never cut; likewise all that end in `_id`."""
 
 
 class Bounded(NamedTuple):
-    """An answer within its bound, and what a client is told of it in `_meta`, if it is not whole.
+    """An answer within its bound and, if it was shortened, what `_meta` says about that.
 
-    `longest_text`: longer texts are previews. `left_out`: items of lists that are missing.
+    `longest_text`: longer texts are previews. `left_out`: the number of missing list items.
     """
 
     answer: JsonObject
@@ -38,7 +38,7 @@ def bounded(answer: Mapping[str, Any], most: int) -> Bounded:
         longest = max(SHORTEST_PREVIEW, longest // 2)
         fitting = _shortened(answer, longest)
     left_out = _cut(fitting, most)
-    if left_out and "next" in fitting:  # a page, which now ends earlier
+    if left_out and "next" in fitting:  # a page, which now ends earlier than planned
         fitting["next"] = fitting["memories"][-1]["memory_id"]
     return Bounded(fitting, {"palimpsest/longest_text": longest, "palimpsest/left_out": left_out})
 

@@ -54,7 +54,7 @@ INSTRUCTIONS = (
 
 @cache
 def _listed(role: Role) -> types.ListToolsResult:
-    """The tools of a role; answers have no schemas, because a model pays for every byte of them."""
+    """The tools of a role; answers have no schemas, because a model pays for every byte."""
     return types.ListToolsResult(
         tools=[
             types.Tool(
@@ -75,7 +75,7 @@ def _listed(role: Role) -> types.ListToolsResult:
 class _Owned:
     """Admits a request only if its token is for the owner in its path.
 
-    A client of the version that demands batches may send several messages at once.
+    A client of the version with batches may send several messages at once.
     """
 
     def __init__(self, manager: StreamableHTTPSessionManager) -> None:
@@ -186,7 +186,7 @@ class McpDoor:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Answer requests while the context is open; can be entered once."""
+        """Answer requests while the context is open; can be entered only once."""
         async with self._manager.run():
             yield
 
@@ -221,7 +221,7 @@ class McpDoor:
 
 
 def _input_schema(name: str) -> dict[str, Any] | None:
-    """The schema for checking a call's headers; without this, each call builds the whole list."""
+    """The schema for checking a call's headers; without it, each call builds the whole list."""
     tool = tools_of("operator").get(name)
     return None if tool is None else tool.input_schema
 

@@ -1,4 +1,4 @@
-"""What a model can do after an error: one sentence for each reason, with tools that it has."""
+"""What a model can do after an error: one sentence for each reason, naming only its tools."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ NEXT_STEPS: Mapping[str, str] = {
 
 
 def next_step(problem: ProblemError, fields: Collection[str]) -> str | None:
-    """What to do after an error of a tool with these fields; None if its detail says all."""
+    """What to do after an error of a tool with these fields; None if its detail suffices."""
     if problem.kind == "invalid" and "errors" in problem.more:
         return f"correct it, and call again; the fields are {', '.join(fields)}"
     if problem.more.get("reason") == "moved_on" and "token" in fields:
@@ -85,7 +85,7 @@ def next_step(problem: ProblemError, fields: Collection[str]) -> str | None:
 
 
 def wrong_fields(error: ValidationError, problem: ProblemError) -> Iterator[str]:
-    """What is wrong with each field; of an unknown one its name, unless that may be a text."""
+    """What is wrong with each field; an unknown field's name, unless that could be a text."""
     for wrong, told in zip(error.errors(include_input=False), problem.more["errors"], strict=False):
         match wrong:
             case {"type": "extra_forbidden", "loc": (*_, str(name))} if FIELD_NAME.fullmatch(name):

@@ -38,13 +38,13 @@ class SearchSize(AnswerSize):
 
 
 LEFT_OUT = frozenset("$defs title minLength maxLength minItems maxItems".split())
-"""What a model need not know of an argument: the server checks it, too."""
+"""Parts of an argument's schema that a model need not know: the server checks them anyway."""
 BOUNDS = frozenset({"minimum", "maximum"})
-"""Of numbers, too: which they are, descriptions or errors say."""
+"""Also left out for numbers: descriptions or errors give them."""
 FOR_PEOPLE = frozenset({"as_of"})
 """Parameters that an agent may not use."""
 SHOWN_FIRST = frozenset({"undo", "redo"})
-"""Tools that only show the result without the `token` of a call that has shown it."""
+"""Tools that only show the result unless they get the `token` of a call that has shown it."""
 SIZES: Mapping[str, type[Strict]] = {
     **dict.fromkeys(("find_memories", "get_memories", "get_memory", "memory_history"), AnswerSize),
     "search_memories": SearchSize,
@@ -83,7 +83,7 @@ class Tool:
 
     @property
     def says(self) -> str:
-        """What it does, and when to call it."""
+        """Its description: what it does, and when to call it."""
         return self.operation.advice or self.operation.says
 
     @property
@@ -93,7 +93,7 @@ class Tool:
 
     @cached_property
     def takes(self) -> type[Strict]:
-        """Its arguments, which are the operation's parameters."""
+        """The model of its arguments: the operation's parameters."""
         hidden = self.operation.hidden
         if self.role == "agent":
             hidden |= FOR_PEOPLE
@@ -108,7 +108,7 @@ class Tool:
 
     @cached_property
     def input_schema(self) -> JsonObject:
-        """The schema that a client checks the arguments with, as short as it can be."""
+        """The JSON Schema of its arguments, as short as possible."""
         schema = self.takes.model_json_schema()
         brief: JsonObject = _brief(schema, schema.get("$defs", {}))
         return brief
@@ -143,7 +143,7 @@ def tools_of(role: Role) -> dict[str, Tool]:
 
 
 def _brief(value: Any, parts: JsonObject) -> Any:
-    """A schema without titles, references and what a default of null says already."""
+    """A schema without titles, references and anything that a default of null implies."""
     if isinstance(value, list):
         return [_brief(one, parts) for one in value]
     if not isinstance(value, dict):

@@ -41,7 +41,7 @@ def routes(
     pairs.add(door, board)
     for module in (memory_page, owner_page, days_page, policy_page, sealed_page):
         module.add(door)
-    door.get("/{rest:path}", _nowhere)  # the last one
+    door.get("/{rest:path}", _nowhere)  # last, because it matches every path
     return [_static(), *door.routes]
 
 

@@ -1,4 +1,4 @@
-"""The banner of every page: what lags, waits or has failed, as counts of the whole store."""
+"""The banner of every page: counts of what lags, waits or has failed in the whole store."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from palimpsest.web import paths
 FRESH_SECONDS = 3.0
 """How long a banner is reused for the next pages."""
 QUIET_SECONDS = 600.0
-"""How much longer than `RECENT` a refusal may be shown if nothing else happens."""
+"""How much longer than `RECENT` a refusal may be shown if there are no new events."""
 LAG = 1_000
-"""Events that a projection may lag when nobody has looked before."""
+"""Number of events that a projection may lag at the first look."""
 
 
 RECENT = timedelta(hours=24)
@@ -30,7 +30,7 @@ UNREADABLE = "The projections cannot be read: palimpsest rebuild recreates them.
 class BannerLine(NamedTuple):
     """A line of the banner, and a page with details, if there is one.
 
-    `for_operators`: only operators can do something about it.
+    `for_operators`: only operators can act on it.
     """
 
     text: str
@@ -70,7 +70,7 @@ class Banner:
         """
         head = store.reader.log.head()
         wanted = head - LAG if self._head is None else self._head
-        if self._head is None:  # a new store may have none yet
+        if self._head is None:  # a new store may not have one yet
             store.reader.refresh()
         for name, position in store.reader.positions().items():
             if position < wanted:

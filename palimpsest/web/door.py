@@ -50,7 +50,7 @@ NAV = (
 )
 """The navigation of every page, in order: path and name."""
 FOR_ALL_OWNERS = frozenset({"/review/sealed"})
-"""Pages for those alone who may see every owner."""
+"""Pages only for callers who may see every owner."""
 
 Page = Callable[["Visit"], Awaitable[Response]]
 
@@ -59,8 +59,8 @@ Page = Callable[["Visit"], Awaitable[Response]]
 class Visit:
     """One request for a page, with its session and values; texts are unquoted.
 
-    `ids` are those of the path. Of a name that is given twice, the last value counts. `sees_all`:
-    the caller may see every owner.
+    `ids` are those in the path. If a name is given twice, the last value counts. `sees_all`: the
+    caller may see every owner.
     """
 
     store: AsyncPalimpsest
@@ -79,7 +79,7 @@ class Visit:
 
     @property
     def is_partial(self) -> bool:
-        """Whether htmx asks, for a part of a page."""
+        """Whether htmx asks, which needs only a part of a page."""
         return self.request.headers.get("hx-request") == "true"
 
     def owner(self) -> str:
@@ -152,7 +152,7 @@ class Door:
             except Exception as error:
                 problem = problem_of(error)
                 if problem.status >= 500:
-                    raise  # the gate logs it
+                    raise  # for the gate's log
                 return _problem_page(visit, problem)
 
         self.routes.append(Route(f"{PAGES}{path}", endpoint, methods=[method]))

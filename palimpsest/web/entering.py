@@ -38,7 +38,7 @@ ENTER = f"{PAGES}/enter"
 LONGEST_NAME = 100
 _NAME = TypeAdapter(Annotated[Name, StringConstraints(max_length=LONGEST_NAME)])
 LINKS = "/links"
-"""Where a program with an operator's token requests a link; not a page, so tokens are accepted."""
+"""Where a program requests a link with an operator's token; no page, so tokens are accepted."""
 
 
 class WantedLink(Strict):
@@ -103,7 +103,7 @@ def _both(own: re.Pattern[str], wanted: str) -> re.Pattern[str]:
 
 async def _enter(door: Door, visit: Visit) -> Response:
     """Sign in by a link. The page redirects, because links from elsewhere send no strict cookie."""
-    if visit.request.method != "GET":  # a preview of the link does not use it up
+    if visit.request.method != "GET":  # a link preview, which must not use the link up
         return visit.page("entered.html")
     caller = door.sessions.redeem(visit.query.get("code", ""))
     if caller is None:

@@ -1,4 +1,4 @@
-"""Until when a memory holds, as the pages mark it, and a person's pin."""
+"""The expiry of a memory as pages show it, and a person's pin."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palimpsest.streams.core.ledger import Entry, Memory
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Until when something holds, if it does not hold for ever, and whether that `is_over`.
+    """The expiry of a memory or candidate, if it has one, and whether that `is_over`.
 
     `pin` is the event by which a person keeps it from expiring.
     """
@@ -24,7 +24,7 @@ class Ending:
 
 
 def ending_of(of: Memory | Entry, now: datetime) -> Ending:
-    """Until when a memory or a candidate holds."""
+    """The expiry of a memory or a candidate."""
     members = of.members if isinstance(of, Memory) else [of]
     pins = [entry.pin for entry in members if entry.living and entry.pin is not None]
     at = of.expires_at
@@ -32,7 +32,7 @@ def ending_of(of: Memory | Entry, now: datetime) -> Ending:
 
 
 def pin(store: Palimpsest, memory_id: str, until: str, actor: str, because: str | None) -> None:
-    """Keep a memory until the end of a day in UTC, or for ever if it is empty."""
+    """Keep a memory until the end of a day in UTC; for ever if `until` is empty."""
     ends = end_of(until) if until else None
     if not isinstance(ends, datetime | None):
         raise ProblemError(422, "invalid", "`until` is a day, such as 2027-01-31, or empty")

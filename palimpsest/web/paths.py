@@ -1,4 +1,4 @@
-"""The paths of the pages. An owner's id may have any character, even a slash: it is quoted."""
+"""The paths of the pages. An owner's id may contain any character, even a slash: it is quoted."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def timeline(owner_id: str, memory_id: str) -> str:
 
 
 def take_back(owner_id: str, memory_id: str, some_id: str, **query: str) -> str:
-    """Where the undoing of an id is shown before it is done, from a memory's page."""
+    """The page, reached from a memory's, that shows the undo of an id before it is done."""
     return _with(f"{memory(owner_id, memory_id)}/take-back", {"id": some_id} | query)
 
 
@@ -44,7 +44,7 @@ def queue(owner_id: str) -> str:
 
 
 def days(**query: str) -> str:
-    """The last days, side by side."""
+    """The page of the last days, side by side."""
     return _with(f"{PAGES}/days", query)
 
 

@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
 TEMPLATES = FOLDER / "templates"
 EXCERPT = 240
-"""Maximum length of a text beside other things; its own page has all of it."""
+"""Maximum length of a text among others; its own page shows all of it."""
 BREAKS = "\n\t"
 """Control characters that are kept as layout."""
 HTMX_CONFIG = {
@@ -29,7 +29,7 @@ HTMX_CONFIG = {
     "refreshOnHistoryMiss": True,
     "defaultSettleDelay": 0,
 }
-"""Pages run no scripts of their own and are not cached; a swapped-in part takes keys at once."""
+"""Pages run no inline scripts and are not cached; a swapped-in part takes keys at once."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Whose figures a visitor sees."""
+"""The owners whose figures a visitor sees."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from palimpsest.server.endpoint import EVERYBODY
 def seen_by(store: Palimpsest, caller: Caller) -> Owners:
     """The owners whose figures a caller sees; None means all owners.
 
-    Only with all owners are unreadable inputs counted, because they have no owner.
+    Unreadable inputs are counted only for all owners, because they have no owner.
     """
     if caller.owners.pattern == EVERYBODY:
         return None

@@ -1,6 +1,6 @@
 """Sessions by cookie, and the one-use links and tokens that begin them.
 
-They are in memory: after a restart, everybody must sign in again. Secrets are kept as hashes.
+They are kept in memory: after a restart, everybody must sign in again. Secrets are kept as hashes.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ MOST_SESSIONS = 1_000
 """Maximum number of sessions; beyond it, the oldest one ends."""
 MOST_LINKS = 1_000
 NOBODY = Caller("visitor", "agent", re.compile(r"(?!)"))
-"""The caller without a cookie: may sign in, and sees no owner."""
+"""The caller without a cookie, who may sign in and sees no owner."""
 LOCAL_OPERATOR = Caller("", "operator", re.compile(EVERYBODY))
-"""The caller of the link that `serve` prints: whoever can read it; asked for a name."""
+"""The caller of the link that `serve` prints: anybody who can read it; asked for a name."""
 REVIEWER_COOKIE = "palimpsest_reviewer"
-"""A cookie with a person's name, so that each browser is asked once, for all servers."""
+"""A cookie with a person's name, so that each browser asks for it once, for all servers."""
 ANSWERS_COOKIE = "palimpsest_answers"
-"""A cookie with the ids of the events of the last answers that were given in a browser."""
+"""A cookie with the event ids of the last answers given in a browser."""
 REVIEWER_SECONDS = 365 * 24 * 3600
 
 Held = TypeVar("Held")
@@ -43,9 +43,9 @@ Held = TypeVar("Held")
 class WebSession:
     """A person's session. `csrf` is the secret that only our own pages can send.
 
-    `says_who`: the person chose the name; the caller's name is empty until then. Two people may
-    type the same name, so `answers` are the events of the last answers given in this browser; None
-    for a link or a token, whose name is one person's.
+    `says_who`: the person chose the name; until then the caller's name is empty. Two people may
+    type the same name, so `answers` are the events of the last answers given in this browser. It
+    is None for a link or a token with a name, which belongs to one person.
     """
 
     caller: Caller
@@ -86,7 +86,8 @@ class Sessions:
     ) -> WebSession:
         """A new session; its `secret` is for the cookie and is not kept.
 
-        A caller without a name is `known_as` the name entered before, and has given `answers`.
+        For a caller without a name, `known_as` is the name entered before, and `answers` are the
+        answers given under it.
         """
         secret = secrets.token_urlsafe(32)
         session = WebSession(
@@ -100,12 +101,12 @@ class Sessions:
         return replace(session, secret=secret)
 
     def find(self, headers: Headers) -> WebSession | None:
-        """The session of a request's cookie; None if it has no valid one."""
+        """The session of a request's cookie; None without a valid one."""
         expires, session = self._sessions.get(_hash(_secret(headers)), (0.0, None))
         return session if expires > self._now() else None
 
     def rename(self, headers: Headers, name: str) -> None:
-        """Set the name of the person of a request's cookie."""
+        """Set the person's name in the session of a request's cookie."""
         key = _hash(_secret(headers))
         until, session = self._sessions[key]
         self._sessions[key] = until, replace(session, caller=replace(session.caller, name=name))
@@ -150,7 +151,7 @@ def reviewer_cookie(headers: Headers, name: str) -> str:
 
 
 def answers_of(headers: Headers) -> frozenset[str]:
-    """The events of the last answers given in this browser."""
+    """The event ids of the last answers given in this browser."""
     return frozenset(cookie_parser(headers.get("cookie", "")).get(ANSWERS_COOKIE, "").split("."))
 
 
@@ -160,7 +161,7 @@ def answers_cookie(headers: Headers, event_ids: Iterable[str]) -> str:
 
 
 def _cookie(headers: Headers, name: str, value: str, seconds: int) -> str:
-    """A cookie, `Secure` unless the host is the loopback: other hosts are reached only by TLS."""
+    """A cookie, `Secure` unless the host is the loopback: other hosts are reached only over TLS."""
     host, _ = split_host(headers.get("host", ""))
     secure = "" if is_loopback(host or "") else "; Secure"
     return f"{name}={value}; Path=/review; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"

@@ -1,4 +1,4 @@
-"""Undoing from a page: the effect is shown first, and it is done only if that is still it."""
+"""Undoing from a page: the effect is shown first, and carried out only if it is still the same."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Fate = Literal["new", "swallowed", "retracted", "changed"]
 
 @dataclass(frozen=True, slots=True)
 class Became:
-    """The fate of a memory; `by` are the memories that have the texts of a swallowed one."""
+    """What happens to a memory; `by` are the memories that get the texts of a swallowed one."""
 
     fate: Fate
     memory: MemoryPicture
@@ -44,11 +44,11 @@ class Became:
 class Foreseen:
     """The effect of undoing an id: the memories that change, as they are and as they would be.
 
-    `does` is the kind of request that undoes it, `remember` if that brings a forgetting back.
-    `consequences` are later decisions that depend on it, `overtaken` later statements of people
-    that do; `refused` is what is impossible. Without `with_consequences`, the consequences are not
-    carried out. `changes` says whether memories change: a statement about a pair, or a join beside
-    others that hold the memory together, changes none.
+    `does` is the kind of request that undoes it; `remember` if that restores forgotten memories.
+    `consequences` are the later decisions that depend on it, and `overtaken` the later statements
+    of people that do; `refused` is what is impossible. The consequences are carried out only if
+    `with_consequences`. `changes` says whether memories change: undoing a statement about a pair,
+    or one of several joins that hold a memory together, changes none.
     """
 
     id: str
@@ -63,12 +63,12 @@ class Foreseen:
 
     @property
     def became(self) -> Sequence[Became]:
-        """The fate of each memory that would change."""
+        """What would happen to each memory that changes."""
         return became(self.before, self.after)
 
     @property
     def token(self) -> str:
-        """A token for exactly this effect: another effect has another token."""
+        """A token for exactly this effect: a different effect has a different token."""
         return token_of(asdict(self))
 
 
@@ -76,7 +76,7 @@ class Foreseen:
 
 
 def cut_of(edge: Edge) -> str | None:
-    """The id that removes a join; None if it is not standing, or joins the same text."""
+    """The id that removes a join; None if the join does not stand, or joins identical texts."""
     return edge.id if edge.standing and not edge.exact else None
 
 
@@ -90,7 +90,7 @@ def undone_by(store: Palimpsest, ledger: Ledger, some_id: str) -> Request[Any] |
     return request if is_possible else None
 
 
-# -- shown, and then done ------------------------------------------------------------------------
+# -- the effect, shown and then carried out ------------------------------------------------------
 
 
 def foresee(
@@ -101,7 +101,7 @@ def foresee(
     Raises a problem if it is not about this owner, RefusedError if it is impossible.
     """
     request = _request(store, owner_id, some_id, with_consequences)
-    if isinstance(request, UnmergeRequest):  # a dry run also tells what depends on it
+    if isinstance(request, UnmergeRequest):  # a dry run also lists what depends on it
         request = request.model_copy(update={"dry_run": True})
     trial = store.reader.trial()
     seen, before = trial.ledger(owner_id).seen, _pictures(trial.ledger(owner_id))
@@ -134,7 +134,7 @@ def carry_out(
     actor: str,
     because: str | None,
 ) -> Foreseen:
-    """Do what was shown with this token; a problem if the effect is no longer the same."""
+    """Carry out what was shown with this token; a problem if the effect is no longer the same."""
     shown = foresee(store, owner_id, some_id, with_consequences=with_consequences)
     require_token(token, shown.token)
     said = {"actor": actor, "because": because}
@@ -164,7 +164,7 @@ def _pictures(ledger: Ledger) -> dict[str, MemoryPicture]:
 def became_between(
     store: Palimpsest, owner_id: str, since: int | None, until: int | None
 ) -> Sequence[Became]:
-    """The fate of an owner's memories between two positions of the log; empty without both."""
+    """The changes of an owner's memories between two positions of the log; empty without both."""
     if since is None or until is None:
         return ()
     with folded(store.reader, owner_id, since) as then:
@@ -174,7 +174,7 @@ def became_between(
 
 
 def became(before: Collection[MemoryPicture], after: Collection[MemoryPicture]) -> list[Became]:
-    """The fate of each memory that changed, appeared or disappeared."""
+    """What happened to each memory that changed, appeared or disappeared."""
     was = {memory["memory_id"]: memory for memory in before if memory["living"]}
     now = {memory["memory_id"]: memory for memory in after if memory["living"]}
     home = {
@@ -192,9 +192,9 @@ def became(before: Collection[MemoryPicture], after: Collection[MemoryPicture]) 
 
 
 def _aim_of(ledger: Ledger, request: Request[Any]) -> tuple[tuple[str, ...], bool]:
-    """The candidates whose memories are shown, also unchanged, and whether there is a thing to do.
+    """The candidates whose memories are shown even if unchanged, and whether anything is to do.
 
-    That is by the ledger as it is: `request_for` has found what the id names.
+    Uses the ledger in its current state: `request_for` has found what the id names.
     """
     match request:
         case (

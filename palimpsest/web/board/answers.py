@@ -27,7 +27,7 @@ MOVED_ON = "moved_on"
 
 @dataclass(frozen=True)
 class Sides:
-    """A pair in its owner's ledger: `newer` is the candidate of the decision."""
+    """A pair in its owner's ledger; `newer` is the candidate of the decision."""
 
     ledger: Ledger
     newer: Entry
@@ -35,7 +35,7 @@ class Sides:
 
     @property
     def version(self) -> str:
-        """The version of both memories, which an answer refers to."""
+        """The versions of both memories, to which an answer refers."""
         return versions_of(
             {entry.memory.id: entry.memory for entry in (self.older, self.newer)}.values()
         )
@@ -118,7 +118,7 @@ def _let_in_or_not(
         store.review_same(*about, **who)
 
     def take_back(again: Palimpsest) -> None:
-        """Forget the candidate again, if nothing has joined it."""
+        """Forget the candidate again, unless others have joined it."""
         if word == "same":
             raise RefusedError("confirmed", "leaving it out is confirmed: restore its memory")
         newer = _ledger(again, pair).entries[pair.candidate_id]
@@ -147,7 +147,7 @@ def together_again(pair: WaitingPair, actor: str | None, said_by: str) -> TakeBa
     """Undo *different*, recorded by event `said_by`: withdraw it, or reinstate the join."""
 
     def take_back(again: Palimpsest) -> None:
-        """Join the two again, if this answer is what keeps them apart."""
+        """Join the two again, if it is this answer that keeps them apart."""
         ledger = _ledger(again, pair)
         apart = separation(ledger, *_ends(ledger, pair))
         if apart is None or apart.event_id != said_by:
@@ -175,7 +175,7 @@ def _ends(ledger: Ledger, pair: WaitingPair) -> tuple[Entry, Entry]:
 def _unite(
     store: Palimpsest, found: Sides, pair: WaitingPair, word: Choice, who: Attribution
 ) -> GivenAnswer:
-    """Join them, or confirm their join; of two values one becomes the face, the other former."""
+    """Join them, or confirm their join; if they have two values, one becomes former."""
     first, last = sorted((found.newer, found.older), key=lambda entry: entry.place)
     face = {"newer": last.id, "former": first.id}.get(word)
     stands = pair.waits_as != "pending"

@@ -1,4 +1,4 @@
-"""The review board: which pair each person sees, and what they have skipped and answered."""
+"""The review board: the pair that each person sees, and the pairs they skipped and answered."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _log = logging.getLogger(__name__)
 REFRESH_SECONDS = 60.0
 """Maximum age of the queue if the log has new events."""
 REFRESH_SHARE = 0.02
-"""Maximum share of time for reading the queue: in a large store that takes seconds."""
+"""Maximum share of time spent on reading the queue, which takes seconds in a large store."""
 PATIENCE_SECONDS = 0.25
-"""How long a page waits for the queue; then it is shown without it, and asks again."""
+"""How long a page waits for the queue; after that it is shown without it, and asks again."""
 MOST_WORDS = 40
-"""Statements of one person that are read to find their last answers: some were undone since."""
+"""Statements of one person that are read to find their last answers; some were undone since."""
 MOST_ANSWERS = 10
-"""Answers of one person that the board can undo; older ones are undone on a memory's page."""
+"""Number of one person's answers that the board can undo; a memory's page undoes older ones."""
 
 NOTHING_TO_UNDO = "There is nothing to undo."
 NO_SUCH_ANSWER = "That is not among your last answers any more."
@@ -64,9 +64,9 @@ class Given(NamedTuple):
 class Person:
     """The state of one session; nothing of it is kept in the browser.
 
-    `nothing_since`: how often the queue had been read, or begun to be, when nothing was left.
-    `remembers`: whether earlier answers were looked up. `failed`: the notice says that the last
-    key had no effect, so that keys pressed after it are ignored.
+    `nothing_since`: how many reads of the queue had begun when nothing was left. `remembers`:
+    whether earlier answers were looked up. `failed`: the notice says that the last key had no
+    effect, so that keys pressed after it are ignored.
     """
 
     skipped: set[Key] = field(default_factory=set)
@@ -116,11 +116,11 @@ class ReviewBoard:
         return known
 
     def given(self, session: WebSession) -> list[str]:
-        """The ids of the events of a session's last answers."""
+        """The event ids of a session's last answers."""
         return [name for answer in self.person(session).answers for name in answer.answer.events]
 
     def leave(self, session: WebSession) -> None:
-        """Forget a session that ends, and release its pairs for others."""
+        """Forget a session that has ended, and release its pairs for others."""
         self._people.pop(session.csrf, None)
         self.leases.release_all(session.csrf)
 
@@ -166,7 +166,7 @@ class ReviewBoard:
         self._read_through = number
 
     async def _patiently(self, enough: Callable[[], bool]) -> bool:
-        """Let the queue be read, and wait a moment until it is `enough`; returns whether it is."""
+        """Have the queue read, and wait a moment until it is `enough`; returns whether it is."""
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE_SECONDS):
                 while not enough():
@@ -174,9 +174,9 @@ class ReviewBoard:
         return enough()
 
     async def next(self, session: WebSession, wanted: QueueFilter) -> dict[str, Any]:
-        """The person's next pair, leased to them, or that none is left.
+        """The person's next pair, leased to them, or a notice that none is left.
 
-        `reading` says that the queue is still being read, and that the page must ask again.
+        `reading` means that the queue is still being read, and that the page must ask again.
         """
         self.begin()
         was_read = await self._patiently(lambda: self._waiting.position >= 0)
@@ -187,13 +187,13 @@ class ReviewBoard:
         person = self.person(session)
         shown_pair = {**shown, "reading": not was_read}
         shown_pair |= {"notice": person.notice, "failed": person.failed}
-        if was_read:  # otherwise the page asks again at once, and shows the same
+        if was_read:  # else the page would ask again at once, and show the same
             person.nothing_since = None
             person.tell("")
         return shown_pair
 
     async def _look_again(self, person: Person) -> bool:
-        """Whether the queue was read again since nothing was left: once, whatever is written."""
+        """Whether the queue was read again since nothing was left; it is read again only once."""
         if person.nothing_since is None:
             person.nothing_since = self._begun
         since = person.nothing_since
@@ -203,7 +203,7 @@ class ReviewBoard:
         person, caller = self.person(session), session.caller
         self._remember(store, person, session)
         shown_pair: dict[str, Any] = {"pair": None, "hangs": None}
-        # A page may be reloaded, and an undone pair need not be in the queue.
+        # A page may be reloaded; and a pair whose answer was undone need not be in the queue.
         held = [person.shown[wanted]] if wanted in person.shown else []
         for pair in [*held, *self._waiting.open(caller.owners, wanted)]:
             if pair.key in person.skipped and pair not in held:
@@ -231,7 +231,7 @@ class ReviewBoard:
         }
 
     def _remember(self, store: Palimpsest, person: Person, session: WebSession) -> None:
-        """Look up a person's last answers from before the session, once they were read."""
+        """Look up a person's last answers from before the session, once these have been read."""
         if person.remembers or not self._read_through:
             return
         person.remembers = True
@@ -353,7 +353,7 @@ class ReviewBoard:
 
 
 def _in_texts(store: Palimpsest, owner_id: str, detail: str) -> str:
-    """A refusal with texts in place of ids: errors never contain texts, but people need them."""
+    """A refusal with texts in place of ids: people need them, but errors never contain them."""
     ledger = store.reader.ledger(owner_id)
 
     def said(found: re.Match[str]) -> str:

@@ -26,11 +26,11 @@ class PairsPage:
         self._board = board
 
     async def work(self, visit: Visit) -> Response:
-        """The pairs that wait, those with the most consequences first."""
+        """The waiting pairs, those with the most consequences first."""
         return await self._shown(visit, wanted_of(visit.query))
 
     async def answer(self, visit: Visit) -> Response:
-        """`s`, `d`, `u` and `f`: an event at once."""
+        """The keys `s`, `d`, `u` and `f`: each records an event at once."""
         word = visit.form.get("say", "")
         if word not in CHOICES:
             raise ProblemError(422, "invalid", f"`say` is one of {', '.join(CHOICES)}")
@@ -40,7 +40,7 @@ class PairsPage:
         return await self._then(visit)
 
     async def skip(self, visit: Visit) -> Response:
-        """The space bar: skip; no event."""
+        """The space bar: skip a pair; records no event."""
         await self._board.skip(_session(visit), _key(visit))
         return await self._then(visit)
 
@@ -57,7 +57,7 @@ class PairsPage:
         return await self._then(visit)
 
     async def hangs(self, visit: Visit) -> Response:
-        """What depends on one join, loaded separately for an owner with many events."""
+        """Everything that depends on one join, loaded separately for owners with many events."""
         key = visit.query.get("decision", ""), visit.query.get("existing", "")
         values = await self._board.hangs(_session(visit), key)
         return visit.page("hangs.html", hangs=values)

@@ -17,13 +17,13 @@ from palimpsest.web.board.word_diff import Piece, cue_kind, word_diff
 from palimpsest.web.expiry import ending_of
 
 FEW_EVENTS = 1_000
-"""Up to this number of an owner's events, what depends on a join is computed at once."""
+"""If an owner has at most this many events, what depends on a join is computed at once."""
 MOST_MEMBERS = 12
-"""Maximum number of a memory's members shown beside a pair."""
+"""Maximum number of members of a memory shown beside a pair."""
 
 
 def picture(store: Palimpsest, pair: WaitingPair, sides: Sides) -> dict[str, Any]:
-    """Everything on the page of a pair, as its template names it."""
+    """Everything on the page of a pair, by the names of its template."""
     texts = pair.older_text or sides.older.text, pair.newer_text or sides.newer.text
     old, new = word_diff(*texts, _cue_places(pair, sides, *texts))
     join = sides.ledger.edges.get(pair.decision_id)
@@ -72,7 +72,7 @@ def _cue_places(
 def _side(
     store: Palimpsest, entry: Entry, pieces: list[Piece], *, own_text: bool
 ) -> dict[str, Any]:
-    """A candidate and its compared words, with its own text if another's was compared."""
+    """A candidate and its compared words, with its own text if a different text was compared."""
     return {
         "own_text": entry.text if own_text else None,
         "candidate_id": entry.id,

@@ -1,4 +1,4 @@
-"""Restores answers from before the server's start from the log, so that they can be undone."""
+"""Restores answers given before the server's start from the log, so that they can be undone."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def by_name(statements: Iterable[PairStatement]) -> dict[str, list[PairStatement
 
 
 def answers(store: Palimpsest, statements: Iterable[PairStatement]) -> list[GivenAnswer]:
-    """A person's statements about pairs that still hold, each as the answer that it was, in order.
+    """The answers behind a person's statements about pairs that still hold, in order.
 
-    An answer about a join that also chose the face was two statements, and is one answer again.
+    An answer about a join that also chose the face made two statements; they become one answer.
     """
     found: list[GivenAnswer] = []
     last: PairStatement | None = None

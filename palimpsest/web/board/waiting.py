@@ -1,7 +1,7 @@
 """The pairs that wait for a person: their order, filters, and leases.
 
-The queue is computed in the background, once per state of the log; what is shown or answered is
-looked up by key. A pair of the queue may have been settled since: check the ledger.
+The queue is computed in the background, once per state of the log; pairs that are shown or answered
+are looked up by key. A pair of the queue may have been settled since: check the ledger.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LEASE_SECONDS = 300.0
 JUDGED = frozenset({"llm_reject", "llm_merge"})
 """Decisions by which a judge found two texts to be one fact; with cues, the guard disagrees.
 
-Updates are not among them: there the judge, too, found that the texts differ.
+Updates are not among them: in these the judge, too, found that the texts differ.
 """
 _PAIRS = """
 WITH later AS (
@@ -43,8 +43,7 @@ Key = tuple[str, str]
 class WaitingPair:
     """A waiting pair. `hangs`: the number of later joins of the same memory.
 
-    `older_text` and `newer_text` are the texts that were compared; None if they were the
-    candidates' own.
+    `older_text` and `newer_text` are the compared texts; None if those were the candidates' own.
     """
 
     decision_id: str
@@ -81,7 +80,7 @@ class WaitingPair:
 
 @dataclass(frozen=True)
 class QueueFilter:
-    """A filter of pairs; an empty text means any."""
+    """A filter of pairs; an empty value matches any."""
 
     owner: str = ""
     source: str = ""
@@ -131,7 +130,7 @@ class Queue:
     _start: int = 0
 
     def after_start(self, open_: Collection[Key]) -> Iterator[WaitingPair]:
-        """The open pairs; settled ones at the front are passed only once."""
+        """The open pairs; settled ones at the front are skipped only once."""
         while self._start < len(self.pairs) and self.pairs[self._start].key not in open_:
             self._start += 1
         for number in range(self._start, len(self.pairs)):
@@ -145,7 +144,7 @@ class Queue:
 
 @dataclass
 class WaitingPairs:
-    """The waiting pairs in order, for people with their patterns and filters."""
+    """The waiting pairs in order, by each person's pattern of owners and filter."""
 
     pairs: list[WaitingPair] = field(default_factory=list)
     position: int = -1
@@ -189,7 +188,7 @@ class WaitingPairs:
                 queue.rewind()
 
     def _add(self, pair: WaitingPair) -> None:
-        """Insert a pair beside those of its memory, or first."""
+        """Insert a pair beside those of its memory, or at the front."""
         self.by_key[pair.key] = pair
         self._open.add(pair.key)
         self.pairs.append(pair)

@@ -28,12 +28,12 @@ def cue_kind(cue: str) -> str:
 Run = tuple[str, bool]
 """Words, and whether only one text has them."""
 KINDS = ("value", "meaning", "order", "blind")
-"""By precedence, if several cues are in one place."""
+"""In order of precedence, for several cues in one place."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiffPart:
-    """Some words of one colour; `cue` is the cue that they show, or empty."""
+    """Words of one colour; `cue` is the cue that they show, or empty."""
 
     text: str
     cue: str = ""
@@ -60,9 +60,9 @@ class Piece:
 def word_diff(
     old: str, new: str, places: tuple[Iterable[CuePlace], Iterable[CuePlace]] = ((), ())
 ) -> tuple[list[Piece], list[Piece]]:
-    """Both texts in pieces with their cues; those that only one text has are marked.
+    """Both texts in pieces with their cues; words that only one text has are marked.
 
-    Spaces between two words that only one text has are marked, too.
+    So are the spaces between two such words.
     """
     a, b = _WORDS.findall(old), _WORDS.findall(new)
     left: list[Run] = []

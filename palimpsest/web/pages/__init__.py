@@ -1,1 +1,1 @@
-"""The pages beside the board, one module each."""
+"""All pages except the board, one module each."""

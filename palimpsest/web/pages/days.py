@@ -1,6 +1,6 @@
-"""Days: decisions, statements and costs, for a span of days and for each day.
+"""Decisions, statements and costs, for a span of days and for each day.
 
-Both cover the owners that the caller may see: a reviewer's figures are those of their pattern.
+Both cover only the owners that the caller may see: a reviewer's figures are for their pattern.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class DayRow:
 class DaysView:
     """A span of days with charts, and a row for each day with any event, the latest first.
 
-    `unpriced` are the models without a known cost on some day: the chart omits it.
+    `unpriced` are the models whose cost is unknown on some day: the chart omits that cost.
     """
 
     first: date
@@ -169,7 +169,7 @@ async def _day(visit: Visit) -> Response:
 
 
 def _parse_day(given: str) -> date:
-    """A day, within years in which the days around it also exist."""
+    """Parse a day, within the years in which the days around it also exist."""
     try:
         day = date.fromisoformat(given)
         day - timedelta(days=2 * SPAN), day + timedelta(days=2 * SPAN)

@@ -33,13 +33,13 @@ from palimpsest.web.taking_back import (
 MEMBERS = 200
 """Members per page."""
 SHOWN_MEMBERS = 20
-"""Members shown of a memory before and after a step: which memories result matters more."""
+"""Members shown of a memory before and after a step: the resulting memories matter more."""
 EVENTS = 100
 """Events per page, the latest first."""
 MANY_EVENTS = 1_000
 """Number of an owner's events that take about a tenth of a second to read."""
 DEEPEST = 8
-"""Maximum indentation of a tree; deeper levels are identified by what they name."""
+"""Maximum indentation of a tree; in deeper levels, members name what they joined."""
 
 PATH = "/owners/{owner}/memories/{memory}"
 
@@ -69,7 +69,7 @@ class Branch:
 class MemberLine:
     """An event of the timeline: the texts that it is about, and the face if it differs.
 
-    `fresh` if it has happened since the previous page; `undo` is its id if it can be undone.
+    `fresh`: it happened since the previous page. `undo` is its id, if it can be undone.
     """
 
     event: Happened
@@ -96,8 +96,8 @@ class TimelineView:
 class MemoryView:
     """Everything on the page: members from `start` on, and how many `more` there are.
 
-    The timeline of an owner with many events is loaded later, because it needs their whole log.
-    `became` shows the effect of the undo that was carried out on the owner's memories.
+    The timeline of an owner with many events is loaded later, because it needs the owner's whole
+    log. `became` is the effect on the owner's memories of an undo that was just carried out.
     """
 
     found: Found
@@ -128,7 +128,7 @@ ALL = TimelinePart()
 
 
 def add(door: Door) -> None:
-    """Add the page, its timeline, its pin, and the pages that show an undo and do it."""
+    """Add the page, its timeline, its pin, and the pages that show and carry out an undo."""
     door.get(PATH, _memory)
     door.get(f"{PATH}/timeline", _timeline)
     door.get(f"{PATH}/take-back", _shown)
@@ -178,7 +178,7 @@ def _own(store: Palimpsest, owner_id: str, some_id: str) -> tuple[str, Ledger]:
 
 
 def _branches(store: Palimpsest, ledger: Ledger, memory: Memory, start: int) -> list[Branch]:
-    """A page of members, each followed by those that joined it."""
+    """One page of the tree: members, each followed by those that joined it."""
     found = []
     for entry, depth in islice(_walk(memory), start, start + MEMBERS):
         member = shown_member(store.reader, entry)

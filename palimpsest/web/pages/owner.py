@@ -113,7 +113,7 @@ async def _owner(visit: Visit) -> Response:
 def _endings(
     store: Palimpsest, owner_id: str, memories: Iterable[Mapping[str, Any]]
 ) -> dict[str, Ending]:
-    """Until when the memories hold, by id."""
+    """The memories' expiries, by id."""
     entries, now = store.reader.ledger(owner_id).entries, store.reader.clock()
     ids = [memory["memory_id"] for memory in memories]
     return {name: ending_of(entries[name].memory, now) for name in ids if name in entries}
@@ -148,7 +148,7 @@ def _page(
     how: How = "both",
     also: Mapping[str, str] | None = None,
 ) -> Response:
-    """The page, with a page of memories or with hits; `also` is what the next page's URL has."""
+    """The page, with memories or with hits; `also` are more parameters of the next page's URL."""
     return visit.page(
         "owner.html",
         owner_id=owner_id,

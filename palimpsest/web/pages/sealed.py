@@ -1,4 +1,4 @@
-"""The audit that was opened: a pair at a time, and the bound after each label as a curve."""
+"""The page of the open audit: one pair at a time, and a curve of the bound after each label."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONGEST_REASON = 2_000
 
 
 class SealedPage:
-    """The page of one server. It keeps the joins that the audit sealed, once they were read."""
+    """The page on one server. It caches the joins that the audit sealed, once they were read."""
 
     def __init__(self) -> None:
         self._audits: Audits | None = None
@@ -35,7 +35,7 @@ class SealedPage:
         return visit.page("sealed.html", notice="", **values)
 
     async def label(self, visit: Visit) -> Response:
-        """`r`, `w` and `u`: an event at once, and the next pair."""
+        """The keys `r`, `w` and `u`: record a label at once, and show the next pair."""
         word, pair = visit.form.get("say", ""), visit.form.get("decision", "")
         if word not in get_args(AuditLabel):
             raise ProblemError(422, "invalid", f"`say` is one of {', '.join(get_args(AuditLabel))}")
@@ -48,11 +48,11 @@ class SealedPage:
         return visit.page("sealed_board.html", notice=notice, **values)
 
     async def moved(self, visit: Visit) -> Response:
-        """Redirect from where a sample of the joins was before."""
+        """Redirect from the former path, that of a sample of joins."""
         return visit.to(PATH)
 
     def _of(self, store: Palimpsest, caller: Caller) -> Audits:
-        """The audits, for who may see every owner: which owner comes next, chance decides."""
+        """The audits, for callers who may see every owner: pairs come from owners at random."""
         if seen_by(store, caller) is not None:
             raise ProblemError(403, "forbidden", "an audit is of all owners, and you see some")
         if self._audits is None:

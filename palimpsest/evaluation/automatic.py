@@ -1,4 +1,4 @@
-"""Which joins an audit is about, and which of them another policy would make. Pure."""
+"""The joins that an audit covers, and those of them that another policy would make. Pure."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def standing(ledger: Ledger) -> Iterator[Edge]:
 
 @dataclass(frozen=True, slots=True)
 class CertifiedJoins:
-    """What a certificate of an audit is about: the joins of some owners up to a position.
+    """The joins that an audit's certificate covers: those of some owners up to a position.
 
-    `owners` is a pattern and `since` the earliest decision, if they are not all; `labels` are the
-    decisions that have a label.
+    `owners` is a pattern and `since` the time of the earliest decision, if they narrow the audit;
+    `labels` are the decisions that have a label.
     """
 
     audit: str
@@ -34,10 +34,10 @@ class CertifiedJoins:
     labels: frozenset[str]
 
     def kept(self, real: Ledger, other: Ledger, sealed: Set[str]) -> Counter[str]:
-        """How many of an owner's joins are certified, and how many would be made elsewhere.
+        """How many of an owner's joins are certified, and how many the other policy would make.
 
-        `sealed` are the ids of the owner's events up to the position. A join is the same if it has
-        the same ends and the same text speaks.
+        `sealed` are the ids of the owner's events up to the position. Two joins are the same if
+        they have the same ends and the same text speaks.
         """
         if self.owners is not None and not fnmatchcase(real.owner_id, self.owners):
             return Counter()

@@ -1,6 +1,6 @@
-"""A store's history decided again under another policy: what would be different.
+"""Decides a store's history again under another policy, and reports what would be different.
 
-From what the log has: no model is called, nothing is written, and nothing is guessed.
+It uses only the log: no model is called, nothing is written, and nothing is guessed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from palimpsest.streams.replay.another_policy import AnotherPolicy
 from palimpsest.streams.search.scope_indexes import ScopeIndexes
 
 PARTS = 8
-"""Of the owners, for each process: the progress is that of whole parts."""
+"""Number of parts of the owners for each process; progress is reported after each part."""
 MOST_EXAMPLES = 5
 """Examples of each change, and of memories that split or unite."""
 
@@ -48,7 +48,7 @@ Progress = Callable[[str, float | None], None]
 
 
 class Example(TypedDict):
-    """A candidate that would be decided on otherwise, with the texts that it joins."""
+    """A candidate that would be decided on differently, and the text that it joins each time."""
 
     owner_id: str
     candidate_id: str
@@ -58,9 +58,9 @@ class Example(TypedDict):
 
 
 class ChangedDecision(TypedDict):
-    """Decisions that would be others: their names then and now, how many, and examples.
+    """Decisions that would be different: the names before and after, their number, and examples.
 
-    The same name means that they would join another candidate.
+    If both names are the same, the decisions would join another candidate.
     """
 
     was: str
@@ -70,19 +70,20 @@ class ChangedDecision(TypedDict):
 
 
 class Regrouping(TypedDict):
-    """The texts of a memory that would be several, or of several that would be one."""
+    """The texts of a memory that would become several, or of several that would become one."""
 
     owner_id: str
     memories: list[list[str]]
 
 
 class StillCovered(TypedDict):
-    """What the latest certificate of an audit would be about under the other policy.
+    """How much the latest certificate of an audit would still cover under the other policy.
 
-    Of its `joins` that stand, `still` would be made in the same way, and `others` would be made
-    that it does not cover: for those it is void. Of its `labels`, `labels_kept` would count again.
-    A new audit would take about `labels_needed` *new* labels without an error and before detection,
-    as labels of kept joins are met at random; None if no number would do.
+    `still` of its standing `joins` would be made in the same way. `others` counts the joins that
+    the policy would make and the certificate does not cover. `labels_kept` of its `labels` would
+    count again. A new audit would take about `labels_needed` *new* labels if none is an error and
+    before detection, because kept joins that have a label come up at random; None if no number
+    would do.
     """
 
     audit: str
@@ -95,14 +96,15 @@ class StillCovered(TypedDict):
 
 
 class Backtest(TypedDict):
-    """What would be different; everything that is counted is so in the recorded history or there.
+    """The differences; fields named `would_be_…` are counts under the other policy.
 
-    `split` counts memories that would be several, `united` those that would be one of several;
-    `faces` living memories of the same members that would say another text. `questions` are pairs
-    for the judge: recorded, there, and there without an answer in the log (`unanswered`), which
-    would cost `cost_usd` at the mean of what the log's verdicts cost, or it is unknown (None).
-    `overtaken` are statements of people and runs that would not be possible. `certificate` says
-    what that of `calibrate` is about, `audited` what the latest of an audit still covers.
+    `split` counts memories that would become several, `united` those that would result from
+    several; `faces` counts living memories with the same members and another face. `questions` are
+    the recorded pairs for the judge, and `would_be_questions` those of the other policy. Of the
+    latter, the log has no answer to the `unanswered` ones, which would cost `cost_usd` at the mean
+    cost of the log's verdicts; None if that is unknown. `overtaken` are statements of people and
+    runs that would no longer be possible. `certificate` says what `calibrate` has certified,
+    `audited` what the latest certificate of an audit still covers.
     """
 
     policy: str
@@ -129,7 +131,7 @@ class Backtest(TypedDict):
 
 @dataclass
 class _Counts:
-    """What is counted over owners."""
+    """Counts over owners."""
 
     owners: int = 0
     candidates: int = 0
@@ -143,7 +145,7 @@ class _Counts:
     costs: list[float] = field(default_factory=list)
 
     def add(self, more: _Counts) -> None:
-        """Add what was counted over other owners."""
+        """Add the counts of other owners."""
         self.owners += more.owners
         self.candidates += more.candidates
         self.changes += more.changes
@@ -177,12 +179,12 @@ def backtest(
     certified: CertifiedJoins | None = None,
     labels_needed: Callable[[int], int | None] = lambda _: None,
 ) -> Backtest:
-    """Decide a store's history again under a policy, as far as the log has what it needs.
+    """Decide a store's history again under a policy, with the answers and vectors in the log.
 
-    For owners that match the pattern `owner`, and from `since` on. Several `processes` share the
-    owners; each imports the program's main module, as `multiprocessing` does. `labels_needed` says
-    how many an audit of a number of joins takes. UsageError if a text has no recorded vector of the
-    policy's model, or the pattern is malformed.
+    For owners that match the pattern `owner`, and decisions from `since` on. Several `processes`
+    share the owners; each imports the program's main module, as `multiprocessing` does.
+    `labels_needed` gives the number of labels that an audit of a number of joins takes. UsageError
+    if a text has no recorded vector of the policy's model, or the pattern is malformed.
     """
     owners = _owners(reader, owner)
     counts, asked = _Counts(), _Options(policy, since, compares_anew, certified)
@@ -254,7 +256,7 @@ def _decide_again(log: Log, asked: _Options, owners: Sequence[str]) -> _Counts:
 
 
 def _standing_at(position: int, events: Sequence[Recorded]) -> set[str]:
-    """The ids of an owner's events up to a position, without joins that were out there."""
+    """The ids of an owner's events up to a position, without joins that did not stand then."""
     first_said: dict[str, AnyEvent] = {}
     for recorded in events:
         event = recorded.event
@@ -320,7 +322,7 @@ def _compare_candidate(counts: _Counts, entry: Entry, there: Entry) -> None:
 
 
 def _fate(entry: Entry) -> tuple[str, Entry | None]:
-    """What became of a candidate's own decision, and whom it joined."""
+    """The outcome of a candidate's own decision, and the candidate that it joined."""
     join = next((edge for edge in entry.edges if edge.standing and edge.newer is entry), None)
     if join is not None:
         return join.decision, join.older
@@ -345,7 +347,7 @@ def _regrouped(
     whole: Mapping[Members, Memory],
     parts: Mapping[Members, Memory],
 ) -> int:
-    """How many memories are in several parts on the other side; some are kept as examples."""
+    """How many of the `whole` memories are in several `parts`; some are kept as examples."""
     home = {some_id: members for members in parts for some_id in members}
     count = 0
     for members in whole:
@@ -406,7 +408,7 @@ def _document(counts: _Counts, policy: Policy, audited: StillCovered | None) -> 
 def _covered(
     audit: str, counts: _Counts, labels_needed: Callable[[int], int | None]
 ) -> StillCovered:
-    """How much of a certificate is left, and what a new one would take."""
+    """How much of a certificate remains valid, and what a new one would take."""
     total = counts.totals
     joins = total["would_be_joins"]
     needed = labels_needed(joins)
@@ -423,7 +425,7 @@ def _covered(
 
 
 def _certificate(policy: Policy) -> str | None:
-    """What the policy's certificate is about."""
+    """What the policy's certificate covers, in words."""
     held = policy.certificate
     if held is None:
         return None

@@ -63,26 +63,26 @@ LIMIT = "It does not carry over to another mix of pairs, another embedder, guard
 
 @dataclass(frozen=True, slots=True)
 class ErrorBudget:
-    """What may be wrong, as shares, and at which confidence each statement holds."""
+    """The shares of answers that may be wrong, and the confidence of each statement."""
 
     same: float
     different: float
     confidence: float
 
     def of(self, answer: Answer) -> float:
-        """That of an answer."""
+        """The budget for an answer."""
         return self.same if answer == "same" else self.different
 
 
 @dataclass(frozen=True, slots=True)
 class Halves:
-    """One pair of each group, with its scores: those to test with, and those that are held out."""
+    """One pair of each group with its scores, in the half to test with or the held-out half."""
 
     tested: list[Measured]
     held_out: list[Measured]
 
     def of(self, language: str, *, asked: bool) -> Halves:
-        """Those of a language, or all; with `asked`, only those that the policy would ask about."""
+        """The pairs of one language, or all; with `asked`, only those for the judge."""
 
         def there(sample: Measured) -> bool:
             spoken = language in (ALL, sample.language)
@@ -120,9 +120,9 @@ def calibrate(
     data: dict[str, str],
     progress: Progress,
 ) -> tuple[dict[str, Any], Policy | None]:
-    """The answer of the command, and the calibrated policy if the labels bear it.
+    """The answer of the command, and the calibrated policy if the labels support one.
 
-    `data` names the labels: their `digest` and the `date` of today.
+    `data` identifies the labels: their `digest` and today's `date`.
     """
     head = head_of(pairs, policy, vectors, budget, data)
     samples = chosen(pairs), chosen(pairs, policy)
@@ -187,7 +187,7 @@ def _judge_of(pairs: Sequence[LabelledPair]) -> str | None:
 
 
 def _prompt_of(pairs: Sequence[LabelledPair]) -> str | None:
-    """The prompt to which all judged pairs are answers, if any; UsageError for several."""
+    """The prompt that all judged pairs answer, if any are judged; UsageError for several."""
     prompts = {
         pair.prompt for pair in pairs if pair.probability is not None and pair.prompt is not None
     }
@@ -266,7 +266,7 @@ def _statement(
     budget: ErrorBudget,
     labels: int,
 ) -> list[dict[str, Any]]:
-    """One statement; none where no pair has the score."""
+    """One statement, in a list; an empty list if no pair has the score."""
     among = halves.of(language, asked=answer == "different" or measure == "verdict")
     sequence = downward()
     levels = [
@@ -299,14 +299,14 @@ def _tested(
 
 
 def _wrong(pairs: Sequence[Measured], answer: Answer) -> NDArray[np.bool_]:
-    """Whether each pair's label is another than the answer."""
+    """Whether each pair's label differs from the answer."""
     return np.array([sample.pair.label != answer for sample in pairs], np.bool_)
 
 
 def _held_out(
     pairs: Sequence[Measured], taken: NDArray[np.bool_], answer: Answer, budget: ErrorBudget
 ) -> dict[str, Any]:
-    """What a threshold, which is fixed by now, does on the held-out half."""
+    """The result of a threshold, already fixed, on the held-out half."""
     count, errors = int(taken.sum()), int((taken & _wrong(pairs, answer)).sum())
     return {
         "of": len(pairs),
@@ -334,7 +334,7 @@ def shown_test(test: Test, answer: Answer, labels: int, budget: ErrorBudget) -> 
 
 
 def _judge_certificate(answer: dict[str, Any], policy: str) -> dict[str, Any] | None:
-    """What a first judge may settle by these statements; None if nothing."""
+    """What a first judge may settle according to these statements; None if nothing."""
     certified = {
         found["answer"]: CertifiedAnswer(
             threshold=found["threshold"],
@@ -370,11 +370,12 @@ def _judge_certificate(answer: dict[str, Any], policy: str) -> dict[str, Any] | 
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """One sequence for the policy as a whole: the thresholds of both checks come down together.
+    """One sequence for the whole policy: the thresholds of both checks are lowered together.
 
-    `words` is the step of the Jaccard at each step of the cosine, chosen so that both take the same
-    share of the held-out pairs. A check that the guard speaks for asks about what that stops, so
-    its Jaccard comes no lower than the policy has it. None if a policy lacks the check.
+    `words` is the step of the Jaccard threshold at each step of the cosine's, chosen so that both
+    take the same share of the held-out pairs; None if the policy lacks the token check. A guarded
+    token check refers pairs that the guard stops to the judge, so its threshold never falls below
+    the policy's.
     """
 
     cosine: bool
@@ -414,7 +415,7 @@ class _Path:
         return _tested(levels, _wrong(halves.tested, "same"), budget, "same")
 
     def at(self, test: Test) -> dict[str, float | None]:
-        """The thresholds of the certified step, of which there may be none."""
+        """The thresholds of the certified step; None for both if no step is certified."""
         jaccard, cosine = None, None
         if test.certified is not None:
             sequence = downward()
@@ -427,7 +428,7 @@ class _Path:
 def _made(
     policy: Policy, path: _Path, test: Test, statements: Sequence[dict[str, Any]]
 ) -> Policy | None:
-    """The policy with the certified thresholds; None where there are none."""
+    """The policy with the certified thresholds; None if there are none."""
     at = path.at(test)
     if at["jaccard"] is None and at["cosine"] is None:
         return None

@@ -1,7 +1,7 @@
 """Counts what a policy did with labelled pairs and clusters: false joins with their bound, recall.
 
-Each pair is decided on in both orders, and the worse of the two counts: a pair that must not be
-joined counts as joined if either order joins it, one that should be only if both do.
+Each pair is decided on in both orders, and the worse result counts: a pair that must not be joined
+counts as joined if either order joins it, a pair that should be joined only if both do.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from palimpsest.evaluation.trial import Fate, Progress, Stream, Trial, TrialDeci
 from palimpsest.streams.guard import Reading, Tables, compare, guard_hash, kept_reading, tables_of
 
 ENGLISH, OTHER = "en", "other"
-"""The language of a pair that names none: English if the guard is sure of both texts."""
+"""The languages of pairs that name none: English if the guard is sure of both texts."""
 NO_CUE = "none"
 MOST_SHOWN = 100
-"""Wrong joins that are listed."""
+"""Maximum number of wrong joins that are listed."""
 
 
 class Seen(NamedTuple):
@@ -38,13 +38,13 @@ class Seen(NamedTuple):
 
     @property
     def wrong(self) -> bool:
-        """Whether it was joined and must not be."""
+        """Whether it was joined although it must not be."""
         return self.fate == "joined" and self.pair.label == "different"
 
 
 @dataclass(slots=True)
 class LabelCounts:
-    """What became of pairs; exact repeats and related ones are not among them."""
+    """Outcomes of pairs, without exact repeats and related ones."""
 
     different: int = 0
     false_joins: int = 0
@@ -266,7 +266,7 @@ def _of_order(streams: Sequence[Stream], confidence: float) -> dict[str, Any]:
 
 
 def _joins(stream: Stream) -> Iterator[tuple[str, bool]]:
-    """The check of each join but exact repeats, and whether it joins two clusters."""
+    """The check of each join except exact repeats, and whether the join is across clusters."""
     for member, decision in zip(stream.members, stream.decisions, strict=True):
         if decision.fate == "joined" and decision.joined_to is not None:
             other = stream.members[stream.numbers[decision.joined_to]]

@@ -1,4 +1,4 @@
-"""What people said of pairs, from a store's log, as labels."""
+"""Reads people's statements about pairs from a store's log, as labels."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ SOURCE = "log"
 
 
 def labels_of(reader: Reader, progress: Callable[[str, float | None], None]) -> list[LabelledPair]:
-    """The pairs about which a person's word holds: merged, confirmed, un-merged or separated.
+    """The pairs about which a person's statement holds: merged, confirmed, un-merged or separated.
 
-    A join that an audit's label calls right is one, too: what it calls wrong was un-merged.
-    What a review by a model said, or a rule, is no label. If a judge gave a probability for the
-    pair, the last one comes with it; of two judges, that of the first.
+    So does a join that an audit's label calls right; those that it calls wrong were un-merged.
+    Reviews by a model and decisions by a rule are no labels. If a judge gave a probability for the
+    pair, the latest one is included; with two judges, the first judge's.
     """
     owners, right = reader.owners(), _audited_right(reader)
     found: list[LabelledPair] = []
@@ -39,7 +39,7 @@ def labels_of(reader: Reader, progress: Callable[[str, float | None], None]) -> 
 
 
 def _audited_right(reader: Reader) -> set[str]:
-    """The pairs whose latest label in an audit is `right`, by any second person, too."""
+    """The pairs whose latest audit label is `right`, also by a second person, if there was one."""
     labels: dict[tuple[str, bool], AuditLabel] = {}
     for recorded in reader.log.of_owner(""):
         if isinstance(recorded.event, AuditLabelled):
@@ -100,7 +100,7 @@ def _of_owner(reader: Reader, ledger: Ledger, right: Set[str]) -> Iterator[Label
 
 
 def _judged(event: AnyEvent) -> dict[frozenset[str], Verdict]:
-    """What the judge said of pairs, at a verifier's question or in a batch run; not in a review."""
+    """The judge's verdicts on pairs, for a verifier or in a batch run, but not in a review."""
     match event:
         case Settled(subject=candidate, data=data):
             said = data.evidence.verdicts

@@ -1,4 +1,4 @@
-"""Pairs that share a text belong together: they are no independent evidence. Pure."""
+"""Groups of pairs that share a text, which are not independent evidence. Pure."""
 
 from __future__ import annotations
 

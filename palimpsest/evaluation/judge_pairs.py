@@ -25,8 +25,9 @@ async def ask_about_pairs(
 ) -> list[LabelledPair]:
     """The pairs with answer, probability, model and prompt, as far as the judge gave them.
 
-    The first judge is asked, if there are two, in one order and in batches as a verifier sends
-    them. Answers are cached in `folder`, beside those about memories. UsageError as for `Judge`.
+    If there are two judges, the first is asked; each pair in one order, and in batches as a
+    verifier sends them. Answers are cached in `folder`, beside those about memories. Raises
+    UsageError as `Judge` does.
     """
     asked, name = (settings, FILE) if settings.first is None else (settings.first, FIRST_FILE)
     rules = rules.model_copy(update={"most": min(rules.most, BATCH_SIZE)})

@@ -27,7 +27,7 @@ LABELS: dict[str, Label] = {
     ),
     "related": "related",
 }
-"""What a label may be called, in any case. A contradiction must not be merged unnoticed, either."""
+"""The accepted names of labels, in any case. A contradiction must not be merged either."""
 
 COLUMNS = {
     "a": ("a", "text_a", "text1", "sentence1"),
@@ -35,7 +35,7 @@ COLUMNS = {
     "language": ("language", "lang"),
     "cluster": ("cluster_id", "cluster", "gold_cluster"),
 }
-"""Columns that have several names, the first that is there counts."""
+"""Columns with several possible names; the first one present counts."""
 
 _TEXT: TypeAdapter[str] = TypeAdapter(Text)
 _NAME: TypeAdapter[str] = TypeAdapter(Name)
@@ -44,9 +44,9 @@ _NAME: TypeAdapter[str] = TypeAdapter(Name)
 class LabelledPair(NamedTuple):
     """Two texts and a person's label.
 
-    `related` ones, of which one says more than the other, are an error neither way.
-    `probability` is what a judge gave for *the same*, `model` the model that answered, `answer`
-    what it said, and `prompt` the question that it was asked.
+    If the label is `related` (one text says more than the other), neither joining nor keeping them
+    apart is an error. `probability` is a judge's probability of *the same*, `model` the model that
+    answered, `answer` its answer, and `prompt` the question it was asked.
     """
 
     id: str
@@ -61,7 +61,7 @@ class LabelledPair(NamedTuple):
     prompt: str | None = None
 
     def judged(self, verdict: Verdict) -> LabelledPair:
-        """The pair with what a judge said of it, if it gave a probability."""
+        """The pair with a judge's verdict, if that has a probability."""
         if verdict.probability is None:
             return self
         return self._replace(
@@ -73,18 +73,18 @@ class LabelledPair(NamedTuple):
 
     @property
     def key(self) -> bytes:
-        """A digest of the two texts, in whatever order; it decides on which half a pair is."""
+        """A digest of the two texts in either order; it decides which half a pair is in."""
         texts = sorted(hashlib.sha256(text.encode()).digest() for text in (self.a, self.b))
         return hashlib.sha256(b"".join(texts)).digest()
 
     @property
     def exact(self) -> bool:
-        """Whether they are one text to a search: such pairs are counted apart."""
+        """Whether a search treats both as the same text; such pairs are counted separately."""
         return normalise(self.a) == normalise(self.b)
 
 
 class LabelledMember(NamedTuple):
-    """One text, its owner, whose texts alone are compared with it, and the cluster it is of."""
+    """One text, its cluster, and its owner; only texts of the same owner are compared."""
 
     owner_id: str
     text: str
@@ -93,7 +93,7 @@ class LabelledMember(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _LabelledRow:
-    """A row of a file, counted from 1 without the names of a table: errors name its place."""
+    """A row of a file, for errors that name its place; numbered from 1, without a header."""
 
     file: Path
     number: int
@@ -112,7 +112,7 @@ class _LabelledRow:
             return self.wrong(column, message[:1].lower() + message[1:])
 
     def column(self, name: str) -> str | None:
-        """The name under which a column is there, with a value."""
+        """The name under which a column is present with a value."""
         names = COLUMNS.get(name, (name,))
         return next((name for name in names if self.values.get(name) not in (None, "")), None)
 
@@ -130,7 +130,7 @@ class _LabelledRow:
 
 
 def read_pairs(files: Iterable[Path], renames: Mapping[str, str]) -> list[LabelledPair]:
-    """The labelled pairs of files, in order; `renames` tells which of ours their columns are.
+    """The labelled pairs of files, in order; `renames` maps their columns to ours.
 
     UsageError names the file, row and column of the first row that is not a labelled pair.
     """
@@ -138,7 +138,7 @@ def read_pairs(files: Iterable[Path], renames: Mapping[str, str]) -> list[Labell
 
 
 def read_clusters(files: Iterable[Path], renames: Mapping[str, str]) -> list[LabelledMember]:
-    """The texts of labelled clusters, in order; errors as those of `read_pairs`.
+    """The texts of labelled clusters, in order; raises errors as `read_pairs` does.
 
     A row is one text with its cluster, or a cluster with all its `texts`.
     """

@@ -1,4 +1,4 @@
-"""An owner's history with the recorded vectors of one model, whichever was in force."""
+"""An owner's history with one model's recorded vectors, even if another was in force."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def with_vectors_of(model: str, events: Sequence[AnyEvent]) -> list[AnyEvent]:
 
 
 def contents(event: AnyEvent) -> Iterator[tuple[str, Content]]:
-    """A candidate's text by its id, and the composed one that an event brought by that."""
+    """The texts that an event brings: a candidate's and a composed one, each with its id."""
     if isinstance(event, Decided):
         yield event.subject, event.data.content
     composition = getattr(event.data, "composition", None)
@@ -72,7 +72,7 @@ def _with(event: AnyEvent, vectors: dict[str, Vector]) -> AnyEvent:
 
 
 def _renewed(content: Content, vectors: dict[str, Vector]) -> Content:
-    """A text with its vector of the model, also if the old one was down; a repeat has none."""
+    """A text with its vector of the model, even if it had none before; a repeat has none."""
     if content.vector is None:
         return content
     return structs.replace(content, vector=vectors[content.text])

@@ -93,7 +93,7 @@ def _ways(errors: int, trials: int) -> NDArray[np.float64]:
 
 
 def _at_most(ways: NDArray[np.float64], trials: int, rate: float) -> float:
-    """The probability of at most the counted errors, from logarithms so that no term vanishes."""
+    """The probability of at most the counted errors; logarithms keep terms from underflowing."""
     k = np.arange(len(ways))
     terms = np.exp(ways + k * math.log(rate) + (trials - k) * math.log1p(-rate))
     return math.fsum(terms.tolist())

@@ -1,9 +1,9 @@
-"""What a threshold on a score would join, or call different, read off the evidence of one run.
+"""What a threshold on a score would join or call different, derived from the evidence of one run.
 
 The policy's own checks run once, wide open, so that the log's evidence has every pair's scores and
-what the guard saw. What a threshold takes then follows from that evidence, as it does in
-`palimpsest.streams.core.checks` for a scope of one candidate. The resulting policy then
-really decides on the other half of the labels (`palimpsest.evaluation.calibrate`).
+the guard's findings. The pairs that a threshold takes follow from that evidence, as in
+`palimpsest.streams.core.checks` for a scope of one candidate. Finally the resulting policy decides
+on the other half of the labels (`palimpsest.evaluation.calibrate`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from palimpsest.evaluation.trial import TrialDecision
 from palimpsest.streams.guard import compare, kept_reading, tables_of
 
 Measure = Literal["cosine", "jaccard", "probability", "cues", "verdict"]
-"""`verdict` is a judge's probability where its answer is that of the statement."""
+"""`verdict` is a judge's probability, for pairs on which its answer is the statement's."""
 Scores = NDArray[np.float64]
 NEVER = float("nan")
 """The score of a pair that no threshold takes."""
@@ -42,15 +42,15 @@ CUES = (
     Cue.SWAPPED_ORDER,
     Cue.CASE,
 )
-"""In the order in which they are tried as signs that a pair differs: fixed before any labels."""
+"""The cues tested as signs that a pair differs, in an order fixed before seeing any labels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
     """A pair's scores and cues, and what its policy may do with it.
 
-    `by_cosine` and `by_jaccard`: whether the check of that score may join it, however high it is.
-    `asked`: whether the policy, as it is, would give it to the judge.
+    `by_cosine` and `by_jaccard`: whether that score's check may join it at all, at any threshold.
+    `asked`: whether the unchanged policy would refer it to the judge.
     """
 
     pair: LabelledPair
@@ -63,7 +63,7 @@ class Measured:
     asked: bool
 
     def same(self, measure: Measure) -> float:
-        """The score from which on the pair is joined; `NEVER` if its check may not join it."""
+        """The highest threshold that joins the pair; `NEVER` if its check may not join it."""
         match measure:
             case "cosine":
                 return self.cosine if self.by_cosine else NEVER
@@ -77,7 +77,7 @@ class Measured:
                 return NEVER
 
     def different(self, measure: Measure) -> float:
-        """How much speaks for *different*: at least 1 - t where the score is under t."""
+        """The evidence for *different*: at least 1 - t if and only if the score is below t."""
         match measure:
             case "cosine":
                 return 1.0 - LEAST - max(self.cosine, 0.0)
@@ -99,8 +99,8 @@ class Measured:
 def wide_open(policy: Policy) -> Policy:
     """The policy with checks that look at every pair, so that all scores are recorded."""
     tokens, cosine = checks_of(policy)
-    # The token check is the one that has the guard look at each pair, and the cosine's zone has all
-    # neighbours found.
+    # The token check makes the guard look at each pair, and the cosine's zone makes the search find
+    # all neighbours.
     every: tuple[Check, ...] = (
         (tokens or TokenCheck(check="tokens", threshold=0.0)).model_copy(
             update={"threshold": 0.0, "guard": True, "exclusive": False}
@@ -114,7 +114,7 @@ def wide_open(policy: Policy) -> Policy:
             }
         ),
     )
-    judge = policy.judge.model_copy(update={"unavailable": "reject"})  # so the guard is asked
+    judge = policy.judge.model_copy(update={"unavailable": "reject"})  # so that the guard is asked
     return policy.model_copy(update={"checks": every, "enabled": True, "judge": judge})
 
 
@@ -172,7 +172,7 @@ def may_join(policy: Policy) -> Callable[[LabelledPair], bool]:
 
 
 def measure_pair(pair: LabelledPair, decision: TrialDecision, policy: Policy) -> Measured:
-    """A pair as a wide open policy recorded it."""
+    """The measurements of a pair that a wide open policy recorded."""
     tokens, cosine = checks_of(policy)
     near = decision.neighbour
     if near is None:
@@ -201,7 +201,7 @@ def measure_pair(pair: LabelledPair, decision: TrialDecision, policy: Policy) ->
 def _asked(
     found: Measured, near: Neighbour, tokens: TokenCheck | None, cosine: CosineCheck | None
 ) -> bool:
-    """Whether a policy as it is joins the pair by no check, and one of them is for the judge."""
+    """Whether no check of the unchanged policy joins the pair, but one refers it to the judge."""
     by_words = tokens is not None and (
         found.jaccard > tokens.threshold
         or (found.jaccard == tokens.threshold and not tokens.exclusive)
@@ -225,8 +225,8 @@ def with_thresholds(
 ) -> Policy:
     """The policy with other thresholds: joins from `jaccard` or `cosine` on, asks from `floor` on.
 
-    A threshold that is None leaves its check as it is, and a floor of None the zones that ask. The
-    check of a session, which no labels are about, joins no more than that of the cosine.
+    A threshold of None leaves its check unchanged, and a floor of None the zones that ask. The
+    session's check, which no labels cover, then joins no more than the cosine check.
     """
 
     def changed(check: Check) -> Check:
@@ -250,7 +250,7 @@ def _moved(check: CosineCheck, cosine: float | None, floor: float | None) -> Cos
         at = zone.at_least
         if joins and cosine is not None:
             at = cosine if joins_by_cosine(check) == "score" else max(at, cosine)
-        if floor is not None and (zone.guard or not joins):  # what the guard stops is asked, too
+        if floor is not None and (zone.guard or not joins):  # what the guard stops is also asked
             at = max(at, floor) if joins else floor
         if not zones or at < zones[-1].at_least:
             zones.append(zone.model_copy(update={"at_least": at}))
@@ -263,6 +263,6 @@ def _moved(check: CosineCheck, cosine: float | None, floor: float | None) -> Cos
 
 
 def scores(pairs: Sequence[Measured], measure: Measure, *, same: bool) -> Scores:
-    """The scores of pairs by which they are joined, or called different, shape (pairs,)."""
+    """The scores by which pairs are joined or, if not `same`, called different; shape (pairs,)."""
     ask = Measured.same if same else Measured.different
     return np.array([ask(pair, measure) for pair in pairs], np.float64)

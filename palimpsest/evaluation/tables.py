@@ -20,7 +20,7 @@ CLUSTER_RATES = (
 CALIBRATION = ("answer", "score", "language", "threshold", "wrong", "bound", "held out", "bound")
 _RATES = ("precision", "recall")
 SHOWN = 100
-"""Characters of an example's text in a table; `--json` has all of it."""
+"""Number of characters shown of an example's text in a table; `--json` has all of it."""
 
 
 class ReportTable(NamedTuple):
@@ -80,7 +80,7 @@ def _wrong(counts: Mapping[str, Any]) -> list[str]:
 
 
 def evaluation_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
-    """What the tables of `evaluate` do not say."""
+    """Sentences about what the tables of `evaluate` leave out."""
     sure = f"{answer['confidence']:.0%}"
     if "total" in answer:
         total = answer["total"]
@@ -180,7 +180,7 @@ def calibration_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def refusal(answer: Mapping[str, Any]) -> str:
-    """Why the labels bear no policy, and how many would."""
+    """Why the labels support no policy, and how many labels would."""
     test = answer["policy_test"]
     if not test["taken"]:
         return "among these labels there is no pair that it could join"

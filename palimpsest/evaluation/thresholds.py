@@ -1,14 +1,14 @@
 """Thresholds from a budget: Learn then Test by a fixed sequence of exact tests. Pure.
 
 A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan, L. Lei: Learn then Test (arXiv
-2110.01052). The hypothesis of a threshold is that the risk there is over the budget. The thresholds
-are tested from strict to loose, each at the whole level; the first that cannot be rejected ends the
-test. So the chance that any certified threshold has a risk over the budget is 1 - confidence at
-most, whatever the scores are and whether or not the risk grows along the sequence.
+2110.01052). The hypothesis of a threshold is that its risk is over the budget. The thresholds are
+tested from strict to loose, each at the whole level; the first that cannot be rejected ends the
+test. So the probability that any certified threshold has a risk over the budget is at most
+1 - confidence, whatever the scores are and whether or not the risk grows along the sequence.
 
-The risk is a share of what is taken: of n independent pairs that a threshold takes, the wrong ones
-are binomial given n. For that the sequence must depend neither on the labels that it is tested with
-nor on their scores: `first_of` looks at the scores of another half.
+The risk is the share of wrong pairs among those taken: if a threshold takes n independent pairs,
+the number of wrong ones is binomial given n. This requires that the sequence depends neither on the
+labels that it is tested with nor on their scores: `first_of` uses the scores of the other half.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Threshold = float
 STEPS = 200
 """Steps between 0 and 1: thresholds are multiples of .005."""
 MARGIN = 1.25
-"""A sequence begins where the held-out half takes this multiple of the trials one test needs."""
+"""A sequence begins where the held-out half takes this multiple of the trials that a test needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +41,21 @@ class ThresholdStep:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A tested sequence: its steps, the one that was not certified last, if there was one."""
+    """A tested sequence: its steps, of which the last may be one that was not certified."""
 
     steps: tuple[ThresholdStep, ...]
     certified: ThresholdStep | None
 
 
 def downward() -> list[Threshold]:
-    """Thresholds from 1 down to 0: what scores at least so much is taken."""
+    """Thresholds from 1 down to 0; each takes the pairs whose score reaches it."""
     return [step / STEPS for step in range(STEPS, -1, -1)]
 
 
 def taken_by(levels: NDArray[np.intp], count: int) -> NDArray[np.intp]:
-    """How many pairs each step of a sequence takes; a pair's level is the first that takes it.
+    """How many pairs each step of a sequence takes; a pair's level is the first step that takes it.
 
-    A level of `count` or more is none.
+    A level of `count` or more means that no step does.
     """
     found = np.bincount(levels[levels < count], minlength=count)
     return np.array([*accumulate(found.tolist())], np.intp)
@@ -64,7 +64,7 @@ def taken_by(levels: NDArray[np.intp], count: int) -> NDArray[np.intp]:
 def levels_at_least(scores: NDArray[np.float64], sequence: Sequence[Threshold]) -> NDArray[np.intp]:
     """The first step of a falling sequence at which each score is at least the threshold.
 
-    Scores are compared as they are recorded, with four decimals; nan is taken by none.
+    Scores are compared as recorded, with four decimals; no step takes nan.
     """
     falling = -np.round(np.array(sequence), 4)
     rounded = np.where(np.isnan(scores), -1.0, np.round(scores, 4))
@@ -72,10 +72,9 @@ def levels_at_least(scores: NDArray[np.float64], sequence: Sequence[Threshold]) 
 
 
 def first_of(levels: NDArray[np.intp], count: int, budget: float, confidence: float) -> int:
-    """The step to begin with: the first at which the other half's pairs are enough for a test.
+    """The step to begin with: the first at which the other half has enough pairs for a test.
 
-    With fewer no test can end well, so to begin there would be to give up. If none has enough it is
-    the last one.
+    A sequence that began with fewer would end at once. If no step has enough, it is the last one.
     """
     enough = trials_needed(budget, confidence) * MARGIN
     reached = np.flatnonzero(taken_by(levels, count) >= enough)
@@ -92,8 +91,8 @@ def fixed_sequence(
 ) -> Test:
     """Test the thresholds from `first` on until one cannot be certified.
 
-    `levels` are those of independent labelled pairs, and `wrong` whether taking one is an error.
-    Of the certified steps the loosest is returned, or a stricter one that takes the same pairs.
+    `levels` are those of independent labelled pairs, and `wrong` says whether taking each is an
+    error. The certified step is the loosest, or a stricter one that takes the same pairs.
     """
     taken = taken_by(levels, len(sequence))
     errors = taken_by(levels[wrong], len(sequence))
@@ -113,10 +112,10 @@ def fixed_sequence(
 def labels_that_would_do(
     step: ThresholdStep, labels: int, budget: float, confidence: float
 ) -> int | None:
-    """How many labels would most probably certify a step that failed, at its rates.
+    """How many labels would probably certify a step that failed, at its current rates.
 
-    None if its share of errors is not under the budget: more of the same labels would not help, or
-    if it took none.
+    None if it took no pairs, or if its error rate is not under the budget, so that more labels of
+    the same kind would not help.
     """
     if not step.taken or step.errors / step.taken >= budget:
         return None

@@ -1,7 +1,7 @@
-"""Labelled texts through the real path of a policy: a writer decides, and what it commits is read.
+"""Runs labelled texts through the real path of a policy: a writer decides, its commits are read.
 
-Nothing is decided here. Each pair is two candidates of an owner of its own, each scope of clusters
-a stream of one; the log is a temporary file to which nothing is written.
+Nothing is decided here. Each pair becomes two candidates of its own owner, and the texts of each
+owner of clusters one stream; the log is a temporary file to which nothing is written.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from palimpsest.streams.write.writer import Writer
 
 Progress = Callable[[str, float | None], None]
 Fate = Literal["exact", "joined", "asked", "kept"]
-"""What becomes of a newcomer: an exact repeat, joined by a rule, given to the judge, or kept."""
+"""The fate of a newcomer: an exact repeat, joined by a rule, referred to the judge, or kept."""
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
-"""When all is decided: no policy's answer to the same texts depends on the day."""
+"""The time of all decisions, fixed so that results do not depend on the day."""
 SOURCE = "labels"
 _BATCH = 1024
 _ROW = RawRow(b"", SOURCE)
 
 
 class TrialVectors:
-    """An engine that embeds no text twice: one kilobyte stays in memory for each."""
+    """An engine that embeds no text twice; it keeps one kilobyte per text in memory."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -54,7 +54,7 @@ class TrialVectors:
         return [self._known[text] for text in texts]
 
     def prepare(self, texts: Iterable[str], progress: Progress) -> None:
-        """Embed texts, those of one length together."""
+        """Embed texts, those of equal length together."""
         new = sorted({*texts} - self._known.keys(), key=lambda text: (len(text), text))
         for start in range(0, len(new), _BATCH):
             progress(f"embedding {len(new):,} texts", start / len(new))
@@ -65,7 +65,7 @@ class TrialVectors:
 class TrialDecision:
     """What a policy did with a newcomer, and the evidence that it recorded for that.
 
-    `decision` is the last one: what settled the first, or that itself.
+    `decision` is the final one: the first decision, or the one that settled it.
     """
 
     fate: Fate
@@ -76,15 +76,15 @@ class TrialDecision:
 
     @property
     def neighbour(self) -> Neighbour | None:
-        """The nearest candidate that it was compared with: of a pair, the other text."""
+        """The nearest candidate that it was compared with: for a pair, the other text."""
         return next(iter(self.evidence.neighbours), None)
 
 
 @dataclass(slots=True)
 class Stream:
-    """What became of an owner's texts, in the order in which they came.
+    """The outcomes of an owner's texts, in order of arrival.
 
-    `decisions` and `memories` are those of each text; `numbers` its place by the candidate's id.
+    `decisions` and `memories` are by text; `numbers` gives a text's place by its candidate's id.
     """
 
     members: Sequence[LabelledMember]
@@ -94,10 +94,10 @@ class Stream:
 
 
 class Trial:
-    """A policy that decides on labelled texts; a context, for it holds a thread and a file."""
+    """A policy that decides on labelled texts; a context, because it holds a thread and a file."""
 
     def __init__(self, policy: Policy, engine: Engine) -> None:
-        """Decide by `policy`, whose model has to be that of `engine`."""
+        """Decide by `policy`; its model must be that of `engine`."""
         self.policy = policy
         self._folder = tempfile.TemporaryDirectory(prefix="palimpsest-evaluate-")
         self._embedder = Embedder(engine)
@@ -124,9 +124,9 @@ class Trial:
     def pairs(
         self, pairs: Sequence[LabelledPair], progress: Progress, *, orders: int = 2
     ) -> Iterator[tuple[TrialDecision, ...]]:
-        """What becomes of the second text of each pair after the first, and the other way round.
+        """The outcome of the second text of each pair after the first, and the other way round.
 
-        With one of the `orders`, only the former.
+        If `orders` is 1, only the former.
         """
         size = WINDOW // 4
         for start in range(0, len(pairs), size):
@@ -143,7 +143,7 @@ class Trial:
             self._writer.owners.forget({f"{n}:{order}" for n in range(size) for order in (0, 1)})
 
     def stream(self, members: Sequence[LabelledMember], done: Callable[[int], object]) -> Stream:
-        """What becomes of the texts of one owner, one after the other."""
+        """The outcomes of the texts of one owner, one after the other."""
         owner = members[0].owner_id
         found = Stream(members)
         for start in range(0, len(members), WINDOW):
@@ -169,7 +169,7 @@ class Trial:
         return [_decision(decided, last[subject]) for subject, decided in first.items()]
 
     def _take(self, commit: Commit) -> list[int]:
-        """Keep a commit's events, and write none."""
+        """Keep a commit's events without writing them."""
         self._events += [event for event, _ in commit.events]
         return []
 
@@ -185,7 +185,7 @@ def _input(owner_id: str, identifier: str, text: str) -> Input:
 
 
 def _decision(first: Decided, last: Decided | Settled) -> TrialDecision:
-    """The first decision's evidence, and what the last one, if it settled that, made of it."""
+    """The first decision with its evidence, and the outcome of the last one if that settled it."""
     join = last.data.join
     check = first.data.evidence.check or (last.data.decision if join else None)
     fate: Fate = "kept"

@@ -1,4 +1,4 @@
-"""Pairs of one scope that are not joined at a position of the log, and what their score was."""
+"""Pairs of one scope that are not joined at a position of the log, with their recorded scores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from palimpsest.streams.core.separations import separation
 
 @dataclass(frozen=True, slots=True)
 class ApartPair:
-    """Two texts of one scope in two memories, by arrival; `score` is None if it was drawn."""
+    """Two texts of one scope in two memories, by arrival; `score` is None for a pair drawn."""
 
     id: str
     owner_id: str
@@ -31,11 +31,11 @@ class ApartPair:
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """What is looked at for duplicates that were missed.
+    """The pairs in which missed duplicates are looked for.
 
-    `near` has each text that joined nobody with the nearest that it met, unless the judge is still
-    to say whether they are the same; `at_random` are pairs
-    drawn of the `others`, all other pairs of one scope in two memories; `joins` are those standing.
+    `near` pairs each text that joined no other with the nearest that it met, unless the pair waits
+    for the judge. `at_random` are pairs drawn from the `others`, which are all other pairs of one
+    scope in two memories. `joins` counts the standing joins.
     """
 
     near: dict[str, ApartPair]
@@ -45,7 +45,7 @@ class Population:
 
 
 def population(sealed: Sealed, seed: str, at_random: int, progress: Progress) -> Population:
-    """The pairs at a position, and `at_random` others, drawn by the seed."""
+    """The pairs at a position, with `at_random` other pairs drawn by the seed."""
     owners, near, weights = sealed.owners(), dict[str, ApartPair](), dict[tuple[str, str], int]()
     joins = 0
     for number, owner in enumerate(owners):
@@ -60,7 +60,7 @@ def population(sealed: Sealed, seed: str, at_random: int, progress: Progress) ->
 
 
 def texts_of(pair: ApartPair, now: Ledger) -> PairTexts:
-    """The texts of a pair, without those that are gone from the ledger `now`."""
+    """The texts of a pair; None for those that are gone from the ledger `now`."""
 
     def kept(candidate_id: str) -> str | None:
         entry = now.entries[candidate_id]
@@ -96,18 +96,18 @@ def _are_apart(ledger: Ledger, one: Entry, two: Entry) -> bool:
 
 
 def _is_current(entry: Entry) -> bool:
-    """Whether it stands for its text."""
+    """Whether a candidate is the one that stands for its text."""
     return entry.distinct.current is entry
 
 
 def _current(ledger: Ledger, namespace: str) -> list[Entry]:
-    """Whoever stands for a text of a scope, by arrival."""
+    """The candidates that stand for the texts of a scope, by arrival."""
     rows = (distinct.current for distinct in ledger.scopes[namespace].rows)
     return [entry for entry in rows if entry is not None]
 
 
 def _others(ledger: Ledger, near: dict[str, ApartPair]) -> dict[str, int]:
-    """How many pairs of each namespace are in two memories, without those that are near."""
+    """The number of pairs in two memories in each namespace, without the near ones."""
     found = {}
     for namespace in ledger.scopes:
         current = _current(ledger, namespace)

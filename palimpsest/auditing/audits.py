@@ -53,7 +53,7 @@ QUESTIONS: dict[FaceRule, str] = {
     "take": "The newer text replaces the older one. Does it repeat or replace what that said?",
     "text": "One text was written from both. Does it add or lose anything?",
 }
-"""What an auditor is asked about a join, by which text speaks."""
+"""The question about a join for an auditor, depending on which text speaks."""
 WRONG_IF: dict[FaceRule, str] = {
     "repeat": "wrong if it does",
     "keep": "wrong if it does",
@@ -61,7 +61,7 @@ WRONG_IF: dict[FaceRule, str] = {
     "text": "wrong if it does",
 }
 FOR_DETECTION = 0.2
-"""The part of the chance of error that is kept for what the auditor misses."""
+"""The share of the error probability that is reserved for what the auditor misses."""
 
 
 class AuditQuestion(TypedDict):
@@ -84,11 +84,12 @@ class AuditQuestion(TypedDict):
 class AuditProgress(TypedDict):
     """How far an audit is; shares are between 0 and 1.
 
-    `bound` is the greatest share of joins that may be wrong, `bound_before_detection` the same as
-    if the labels missed nothing. `joins_needed` are the labels of joins without a further error
-    that the target needs still if they miss nothing, `labels_needed` all labels if every probe is
-    found; None if no number does. `seconds` are pairs that a second person looked at, too, `agreed`
-    those of the same label, `kappa` is Cohen's: None if it says nothing.
+    `bound` is the greatest share of joins that may be wrong, `bound_before_detection` the same if
+    the labels missed nothing. `joins_needed` is how many more joins must be labelled right to reach
+    the target if the labels miss nothing; `labels_needed` is the number of all labels, probes
+    included, if every probe is found. Both are None if no number would do. `seconds` counts the
+    pairs that a second person also labelled, `agreed` those with the same label; `kappa` is
+    Cohen's, None if it is undefined.
     """
 
     audit: str
@@ -126,10 +127,9 @@ class AuditStatus(AuditProgress):
 
 
 class AuditForecast(TypedDict):
-    """How many labels an audit would take that sealed the joins at `position`.
+    """How many labels an audit of the joins at `position` would take.
 
-    By target and by the share of joins that may be wrong, with up to `probes` of which all are
-    found.
+    By target and by the share of wrong joins, with up to `probes` probes, all of which are found.
     """
 
     position: int
@@ -140,7 +140,7 @@ class AuditForecast(TypedDict):
 
 
 class LabelDone(TypedDict):
-    """What became of a label. `unmerged` names the reversal, which `undo` takes back."""
+    """The outcome of a label. `unmerged` names the reversal, which `undo` takes back."""
 
     audit: str
     pair: str
@@ -199,10 +199,11 @@ class Audits:
     ) -> AuditStatus:
         """Seal a position of the log, then draw a seed, and record both.
 
-        A `seed` of yours (dice) needs the `position` that was told before they fell: otherwise
-        nobody can know which came first. One that was used is refused. `probes` is how many pairs
-        known to be wrong are mixed in at most; with 0 the labels are taken to be right. Raises
-        UsageError for a share out of range, or if no automatic join stands there.
+        If you give a `seed` of your own, such as rolled dice, also give the `position` that was
+        announced before the roll: otherwise nobody can know which came first. A seed that was used
+        before is refused. `probes` is the maximum number of pairs known to be wrong that are mixed
+        in; with 0 the labels are taken to be right. Raises UsageError for a share out of range, or
+        if no automatic join stands there.
         """
         with self._log.turn:
             _require_shares(target, confidence, probes)
@@ -242,8 +243,8 @@ class Audits:
     ) -> AuditForecast:
         """How many labels `open` would ask for, by target and by how many joins may be wrong.
 
-        Takes some seconds, and records nothing: the audit of another moment has another order.
-        Raises UsageError as `open`.
+        Takes some seconds, and records nothing; an audit opened later has a different order. Raises
+        UsageError as `open` does.
         """
         with self._log.turn:
             _require_shares(target, confidence, probes)
@@ -275,7 +276,7 @@ class Audits:
         return sealed, joins
 
     def meant(self, audit: str | None = None) -> Audits | Recalls:
-        """What an id means, or the latest that was opened: an audit of joins, or an estimate."""
+        """The calls for what an id names, or for the latest opened: an audit or an estimate."""
         with self._log.turn:
             found, _ = self._log.found(audit)
             return self if found.opened.recall is None else self.recall
@@ -283,7 +284,7 @@ class Audits:
     def next(self, audit: str | None = None, *, actor: str | None = None) -> AuditQuestion | None:
         """The pair to look at; None if every join has a label.
 
-        A tenth of what another person has labelled comes to this one first, without that label.
+        A tenth of the pairs that another person has labelled come first, without their label.
         """
         with self._log.turn:
             found, audits = self._found(audit)
@@ -301,10 +302,10 @@ class Audits:
         because: str | None = None,
         actor: str | None = None,
     ) -> LabelDone:
-        """Say of the pair that `next` showed whether its join is right; wrong ones are un-merged.
+        """Say whether the join of the pair that `next` showed is right; wrong ones are un-merged.
 
-        A pair that has a label may get another one, which then counts; `undo` with the id in
-        `unmerged` joins what was un-merged again. The same label again counts once. Raises
+        A pair may be labelled again, and the latest label counts; `undo` with the id in `unmerged`
+        restores a join that was un-merged. Repeating the same label changes nothing. Raises
         RefusedError (`not_waiting`) for a pair that was not shown yet.
         """
         if label not in get_args(AuditLabel):
@@ -333,25 +334,26 @@ class Audits:
             }
 
     def progress(self, audit: str | None = None) -> AuditProgress:
-        """As `status`, without the parts, which take longer to count."""
+        """Like `status`, without the strata, which take longer to count."""
         with self._log.turn:
             return self._so_far(*self._found(audit))
 
     def curve(self, audit: str | None = None) -> list[float]:
-        """The share that may be wrong, before detection: at first, and after each join's label."""
+        """The bound before detection: at the start, and after the label of each join."""
         with self._log.turn:
             tally = self._tally(*self._found(audit))
             return [1.0, *(most / tally.joins for most in tally.curve)]
 
     def status(self, audit: str | None = None) -> AuditStatus:
-        """How far an audit is: the bound now, and how many labels are needed still."""
+        """How far an audit is: the current bound, and how many labels are still needed."""
         with self._log.turn:
             return self._status(*self._found(audit))
 
     def certify(self, audit: str | None = None, *, because: str | None = None) -> AuditStatus:
         """Record what the labels prove.
 
-        Raises RefusedError (`not_proven`), with how many labels are needed, above the target.
+        Raises RefusedError (`not_proven`), which says how many labels are needed, if the bound is
+        above the target.
         """
         with self._log.turn:
             found, audits = self._found(audit)
@@ -382,9 +384,9 @@ class Audits:
             return self._status(*self._found(found.id))
 
     def check(self, *, most: float = 0.01, most_members: int | None = None) -> AuditCheck:
-        """Whether the latest certificate is within `most`, and still covers the joins there are.
+        """Whether the latest certificate is within `most`, and still covers all current joins.
 
-        With `most_members`, also whether a memory has more members than that.
+        With `most_members`, also whether any memory has more members than that.
         """
         with self._log.turn:
             audits = self._log.audits()
@@ -395,10 +397,10 @@ class Audits:
                 covered = Coverage(audit, certificate, self._opened(audit).joins)
             return check(self._writer.reader, covered, most, most_members, self._log.progress)
 
-    # -- what the log has --------------------------------------------------------------------------
+    # -- audits in the log -------------------------------------------------------------------------
 
     def _found(self, wanted: str | None) -> tuple[Audit, list[Audit]]:
-        """The audit that is meant, and all."""
+        """The requested audit, and all audits."""
         return self._log.found(wanted, lambda audit: audit.opened.recall is None)
 
     def _opened(self, audit: Audit) -> _Opened:
@@ -419,7 +421,7 @@ class Audits:
     def _probes(
         self, audit_id: str, seed: str, sealed: Sealed, joins: Mapping[str, AuditedJoin], most: int
     ) -> list[Probe]:
-        """The probes of an audit: what earlier ones have separated is left out."""
+        """The probes of an audit, without pairs that earlier audits have separated."""
         earlier: set[str] = set()
         for audit in self._log.audits():
             if audit.id == audit_id:
@@ -428,7 +430,7 @@ class Audits:
         return probes_of(audit_id, seed, sealed, joins, earlier, most)
 
     def _tally(self, audit: Audit, audits: Sequence[Audit]) -> AuditTally:
-        """How far it is: a label of the pair that was `next` is added to what was known."""
+        """The tally of an audit; a label of the pair that was `next` is added to the kept one."""
         opened, new = self._opened(audit), self._log.recorded[self._opened(audit).events :]
         labels, probes, tally = labels_of(audits, audit), [*opened.probes], opened.tally
         match new:
@@ -465,7 +467,7 @@ class Audits:
         }
 
     def _still_joined(self, audit: Audit) -> list[str]:
-        """Joins that were found wrong, and stand all the same."""
+        """Joins that were found wrong, but still stand."""
         reader, joins = self._writer.reader, self._opened(audit).joins
         wrong = {
             pair: joins[pair]
@@ -493,7 +495,7 @@ class Audits:
         return _shown(audit.id, pair, given + 1, face, texts)
 
     def _full_pair(self, pair: str, tally: AuditTally, audit: Audit) -> str:
-        """The pair that an id, perhaps abbreviated, means among those that may have a label."""
+        """The full id of a pair that may have a label, from an id that may be abbreviated."""
         open_for = [*([tally.next] if tally.next else []), *audit.labels]
         found = [known for known in open_for if known.startswith(pair)] if pair else []
         if len(found) != 1:
@@ -506,7 +508,7 @@ class Audits:
     def _unmerge(
         self, join: AuditedJoin, audit_id: str, because: str | None, actor: str | None
     ) -> tuple[str | None, str | None]:
-        """Take a wrong join out, unless it is out; the name of the reversal, or why it stands."""
+        """Remove a wrong join if it stands; returns the reversal's name, or why it still stands."""
         if not self._writer.reader.ledger(join.owner_id).edges[join.id].standing:
             return None, None
         request = UnmergeRequest(
@@ -573,7 +575,7 @@ def _shown(audit: str, pair: str, number: int, kind: FaceRule, texts: PairTexts)
 
 
 def _not_proven(tally: AuditTally) -> str:
-    """Why an audit certifies nothing yet, and how many labels would do."""
+    """Why an audit cannot be certified yet, and how many labels would suffice."""
     needed = tally.labels_needed()
     now = f"{tally.bound:.2%} may be wrong, over {tally.target:.2%}"
     if needed is None:

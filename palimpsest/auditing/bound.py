@@ -1,11 +1,11 @@
-"""How many of a finite number of joins are wrong at most, valid after every label. Pure.
+"""An upper bound on the wrong joins of a finite number, valid after every label. Pure.
 
-Each hypothesis "k of the N joins are wrong" is bet against, label by label, as joins are drawn
-without replacement in random order. Under it the next one is wrong with the probability
-m = (k - errors so far) / (joins left). A bet c multiplies its wealth by 1 + c m / (1 - m) at a
-clean label, and by 1 - c at an error. If k is true, the wealth is a nonnegative martingale that
-begins at 1, so it ever reaches 1/delta with a probability of delta at most (Ville's inequality):
-one may look after every label, and stop whenever one likes.
+Bets are placed against each hypothesis "k of the N joins are wrong", label by label, as joins are
+drawn without replacement in random order. Under the hypothesis, the next join is wrong with the
+probability m = (k - errors so far) / (joins left). A bet c multiplies its wealth by
+1 + c m / (1 - m) at a clean label, and by 1 - c at an error. If k is true, the wealth is a
+nonnegative martingale that begins at 1, so the probability that it ever reaches 1/delta is at most
+delta (Ville's inequality): one may look after every label, and stop at any time.
 
 I. Waudby-Smith, A. Ramdas: Confidence sequences for sampling without replacement (arXiv
 2006.04347); Estimating means of bounded random variables by betting (2010.09686). P. B. Stark:
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 BETS = np.array([[0.999], [0.9], [0.75], [0.5], [0.3], [0.15], [0.07]])
-"""The share of its wealth that each bet risks: the boldest is best while there is no error."""
+"""The share of its wealth that each bet risks; the boldest bet is best while there is no error."""
 WEIGHTS = np.array([[0.4], [0.15], [0.12], [0.1], [0.09], [0.07], [0.07]])
 """The wealth that each bet begins with."""
 
@@ -42,7 +42,7 @@ class Hypotheses:
     def see(self, wrong: bool | NDArray[np.bool_]) -> None:
         """Bet on the next label: one for all hypotheses, or one for each.
 
-        If all that is left would have to be wrong, a clean label rejects a hypothesis for good.
+        If all remaining joins would have to be wrong, a clean label rejects a hypothesis for good.
         """
         chance = (self.k - self.errors) / self.left
         possible = chance < 1.0
@@ -58,9 +58,9 @@ class Hypotheses:
 
 
 class ErrorBound:
-    """The largest number of wrong joins that no label has ruled out; it never grows.
+    """The largest number of wrong joins that the labels have not ruled out; it never grows.
 
-    The chance that the true number is ever above `most` is `delta` at most.
+    The probability that the true number is ever above `most` is at most `delta`.
     """
 
     def __init__(self, population: int, delta: float) -> None:
@@ -112,11 +112,11 @@ class ErrorBound:
 
 
 class DetectionBound:
-    """The lowest share of wrong joins that an auditor may have found, valid after every probe.
+    """A lower bound on the share of wrong joins that an auditor finds, valid after every probe.
 
-    A probe is a pair that is known to be wrong. Each is found or missed with the same chance,
-    independently; the chance that `least` is ever above the true share is `delta` at most. It
-    may fall again, so that an auditor who tires is noticed.
+    A probe is a pair that is known to be wrong. Each is found or missed with the same probability,
+    independently; the probability that `least` is ever above the true share is at most `delta`. The
+    bound may fall again, so that a tiring auditor is noticed.
     """
 
     STEPS = 1000
@@ -134,7 +134,7 @@ class DetectionBound:
 
     @property
     def least(self) -> float:
-        """The bound; 0 while nothing is known."""
+        """The bound; 0 before any probe."""
         return self.least_after(0)
 
     def least_after(self, found: int) -> float:

@@ -14,10 +14,10 @@ from palimpsest.streams.guard import guard_hash, tables_of
 
 
 class AuditCheck(TypedDict):
-    """Whether the store holds what a certificate says; `problems` are sentences.
+    """Whether a certificate still covers the store; `problems` are sentences.
 
-    `covered` joins are those of the certificate that still stand, `since` came later by rules that
-    it covers, `void` by others.
+    `covered` counts the certificate's joins that still stand, `since` the later joins by rules that
+    it covers, and `void` the later joins by other rules.
     """
 
     holds: bool
@@ -32,7 +32,7 @@ class AuditCheck(TypedDict):
 
 
 class Coverage:
-    """Which joins a certificate is about; `others` are rules that it does not cover."""
+    """The joins that a certificate covers; `others` are rules that it does not cover."""
 
     def __init__(
         self, audit: Audit, certificate: CertifiedData, joins: Mapping[str, AuditedJoin]
@@ -44,7 +44,7 @@ class Coverage:
         self._others: set[tuple[str, str]] = set()
 
     def of(self, join: AuditedJoin) -> Literal["covered", "since", "void"]:
-        """Whether it was among the joins, or came later by rules of theirs, or by others."""
+        """Whether a join is certified, or came later by a rule that is covered or by another."""
         if join.id in self._joins:
             return "covered"
         rules = {part for part in join.made.items() if part[0] not in ("decision", "language")}
@@ -53,7 +53,7 @@ class Coverage:
         return "void" if new else "since"
 
     def problems(self, policy: Policy) -> list[str]:
-        """What the certificate does not cover, with the `policy` and the guard in force."""
+        """What the certificate does not cover, given the `policy` and the guard in force."""
         in_force = {("policy", policy.hash), ("guard", guard_hash(tables_of(policy.languages)))}
         kinds = {by for by, _ in self._rules}
         others = self._others | {part for part in in_force - self._rules if part[0] in kinds}
@@ -70,7 +70,7 @@ def check(
     most_members: int | None,
     progress: Progress,
 ) -> AuditCheck:
-    """Look at every memory and every join of today, owner by owner."""
+    """Look at every current memory and join, owner by owner."""
     answer = AuditCheck(
         holds=False,
         problems=[],

@@ -1,7 +1,7 @@
-"""How many labels an audit would take, if a share of the joins is wrong: by simulated audits. Pure.
+"""Simulates audits to forecast how many labels they take if a share of the joins is wrong. Pure.
 
-Whether a target is within reach of an operator's hour is known before the first label only if
-somebody says how many joins may be wrong.
+Before the first label, whether an operator reaches a target within an hour can be forecast only by
+assuming a share of wrong joins.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from palimpsest.auditing.bound import DetectionBound, Hypotheses
 from palimpsest.auditing.state import PROBES_ARE_ONE_IN
 
 RUNS = 50
-"""Simulated audits of each target and share."""
+"""Number of simulated audits for each target and share."""
 MOST_LABELS = 5_000
-"""An audit that takes more labels is not simulated to its end."""
+"""Audits that take more labels are not simulated to their end."""
 TARGETS = (0.005, 0.01, 0.02, 0.05)
 SHARES = (0.0, 0.001, 0.0025, 0.005, 0.01)
 PROBES_TRIED = (*range(0, 40, 2), 40, 50, 60, 80)
-"""Numbers of probes after which an audit may end, beside all there are; many end before 40."""
+"""Numbers of probes after which an audit may end, beside all of them; many end before 40."""
 
 
 class LabelsForeseen(TypedDict):
-    """The labels, probes among them, until `target` is certified if a share `wrong` of joins is.
+    """The labels until `target` is certified, probes included, if a share `wrong` of joins is.
 
-    Half of the audits take `labels` or fewer, nine in ten `mostly`; None for more than
-    `MOST_LABELS` joins, or if no number does.
+    Half of the audits take at most `labels`, nine in ten at most `mostly`; None for more than
+    `MOST_LABELS` joins, or if no number would do.
     """
 
     target: float
@@ -40,10 +40,10 @@ class LabelsForeseen(TypedDict):
 def foresee_labels(
     joins: int, target: float, share: float, delta: float, detection: float, probes: int
 ) -> LabelsForeseen:
-    """Simulate audits of a number of joins, in random orders, of which all probes are found.
+    """Simulate audits of a number of joins, in random orders, in which all probes are found.
 
-    `delta` and `detection` are the chances of error of both bounds, `probes` how many there are; 0
-    for labels that are taken to be right.
+    `delta` and `detection` are the error probabilities of the two bounds. `probes` is the number of
+    probes; with 0 the labels are taken to be right.
     """
     wrong = np.zeros((RUNS, joins), np.bool_)
     wrong[:, : round(share * joins)] = True
@@ -63,9 +63,9 @@ def foresee_labels(
 def labels_taken(
     wrong: NDArray[np.bool_], joins: int, target: float, delta: float, detection: float, probes: int
 ) -> NDArray[np.float64]:
-    """Of audits (runs, labels) whose joins are `wrong` or not: all labels until the target.
+    """The labels until the target, by audit; `wrong` (runs, labels) says which joins are wrong.
 
-    Infinite if these labels are not enough. One pair in ten is a probe, as long as there are some.
+    Infinite if these labels are not enough. One pair in ten is a probe, while there are any.
     """
     shown = np.array([*(count for count in PROBES_TRIED if count < probes), probes])
     least = DetectionBound(detection).least_after if probes else lambda _: 1.0

@@ -1,4 +1,4 @@
-"""What a backtest and the board need to know of the audits of a store."""
+"""Facts about a store's audits, for a backtest and the board."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def last_certified(log: Log) -> CertifiedJoins | None:
 
 
 def labels_needed(log: Log, joins: int) -> int | None:
-    """How many labels without an error take that many joins to the target of that certificate.
+    """How many labels without an error bring this many joins to the latest certificate's target.
 
-    If the labels miss nothing: without probes. None if no number does.
+    Without probes, as if the labels missed nothing. None if no number would do.
     """
     found = _last(log)
     assert found is not None, "something is certified"
@@ -37,7 +37,7 @@ def labels_needed(log: Log, joins: int) -> int | None:
 
 
 def latest_certificate(log: Log) -> tuple[datetime, CertifiedData] | None:
-    """What was certified last, and when; None if nothing is."""
+    """The latest certificate and its time; None if there is none."""
     found = _last(log)
     return None if found is None else max(found[1].certified, key=lambda one: one[0])
 

@@ -1,4 +1,4 @@
-"""The automatic joins that stand at a position of the log, and what was read when they were made.
+"""The automatic joins that stand at a position of the log, and the texts they were decided on.
 
 An owner is folded up to the position, so the answer is the same at any later time.
 """
@@ -31,7 +31,7 @@ from palimpsest.streams.log.log import Log
 
 Progress = Callable[[str, float | None], None]
 Made = dict[str, str]
-"""By what a join was made: the value of each kind of stratum that it has."""
+"""What made a join: its value for each kind of stratum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class AuditedJoin:
 
 @dataclass(frozen=True, slots=True)
 class AuditScope:
-    """Which joins are audited: of the owners that match a pattern, decided at a time or later."""
+    """The audited joins: those of owners that match a pattern, decided at a time or later."""
 
     owners: str | None = None
     since: datetime | None = None
@@ -59,9 +59,9 @@ class AuditScope:
 
 @dataclass(frozen=True, slots=True)
 class PairTexts:
-    """The two texts of a pair by arrival, and the one that was composed of both, if one was.
+    """The two texts of a pair by arrival, and the text composed of both, if there is one.
 
-    None stands for a text that was forgotten or erased since.
+    A text that was forgotten or erased since is None.
     """
 
     older: str | None
@@ -71,7 +71,7 @@ class PairTexts:
 
 @dataclass(slots=True)
 class _Folded:
-    """An owner's ledger, what its joins rest on, and the nearest of who joined nobody."""
+    """An owner's ledger, the evidence of its joins, and the nearest text of each one not joined."""
 
     ledger: Ledger
     evidence: dict[str, Evidence] = field(default_factory=dict)
@@ -92,11 +92,11 @@ class Sealed:
         return [owner for owner in self._log.owners() if self.scope.has(owner)]
 
     def ledger(self, owner_id: str) -> Ledger:
-        """An owner's ledger as of the position; good until another owner's is asked for."""
+        """An owner's ledger as of the position; valid until another owner's is requested."""
         return self._folded(owner_id).ledger
 
     def nearest(self, owner_id: str) -> dict[str, tuple[str, float]]:
-        """Of each candidate that joined nobody when it arrived, the nearest, and its cosine."""
+        """For each candidate that joined no other on arrival, the nearest one and its cosine."""
         return self._folded(owner_id).nearest
 
     def joins(self, progress: Progress) -> dict[str, AuditedJoin]:
@@ -108,7 +108,7 @@ class Sealed:
         return found
 
     def joins_of(self, owner_id: str, since: datetime | None) -> list[AuditedJoin]:
-        """Those of an owner, decided at a time or later."""
+        """The joins of an owner that were decided at a time or later."""
         folded = self._folded(owner_id)
         return [
             _audited(owner_id, edge, folded.evidence.get(edge.id))
@@ -117,7 +117,7 @@ class Sealed:
         ]
 
     def texts(self, join: AuditedJoin, now: Ledger) -> PairTexts:
-        """The texts of a join as they were, without those that are gone from the ledger `now`."""
+        """The texts of a join as they were; None for those that are gone from the ledger `now`."""
         edge = self.ledger(join.owner_id).edges[join.id]
 
         def kept(entry: Entry) -> str | None:
@@ -147,7 +147,7 @@ def population_digest(joins: Iterable[str]) -> str:
 
 
 def composed_text(edge: Edge) -> str | None:
-    """The text that was composed for a join, if its sources are all there."""
+    """The text that was composed for a join, if all its sources still exist."""
     found = standing_text(edge, {entry.id: entry for entry in edge.newer.memory.members})
     return None if found is None else found[1].content.text
 
@@ -182,14 +182,14 @@ def _language(edge: Edge) -> str:
 
 
 def _evidence(event: AnyEvent) -> dict[str, Evidence]:
-    """What a join rests on, by its decision."""
+    """The evidence of joins, by decision."""
     if isinstance(event, Decided | Settled | Joined | Redecided) and event.data.join is not None:
         return {event.id: event.data.evidence} if event.data.evidence is not None else {}
     return {}
 
 
 def _nearest(event: AnyEvent) -> dict[str, tuple[str, float]]:
-    """Whom a newcomer met nearest that joined nobody, if the log says so."""
+    """The nearest text that a newcomer met, if it joined no other and the log has that."""
     if not isinstance(event, Decided) or event.data.join is not None or event.data.withheld:
         return {}
     evidence = event.data.evidence

@@ -1,8 +1,8 @@
-"""Pairs that are known to be wrong as joins, to find out whether an auditor sees that.
+"""Pairs that would be wrong joins, to find out whether an auditor notices them.
 
-They come from separations that people or reviews stated, and from real joins: with one fact changed
-in the newer or the composed text, or with the newer text of another memory. All follow from the log
-and the seed alone.
+They come from separations that people or reviews stated, and from real joins with one fact changed
+in the newer or the composed text, or with the newer text of another memory. All of them are derived
+from the log and the seed alone.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.separations import separation
 
 MOST = 100
-"""Probes of an audit; more would cost labels that prove nothing about joins."""
+"""Maximum number of probes of an audit; more would cost labels that prove nothing about joins."""
 CROSSED = 200
-"""Other joins of an owner that are tried for a pair of two memories at most."""
+"""Maximum number of an owner's other joins that are tried for a pair of two memories."""
 SEARCHED = 1_000
-"""Joins that are tried for near misses at most."""
+"""Maximum number of joins that are tried for near misses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class Probe:
 
     @property
     def texts(self) -> PairTexts:
-        """As those of a join."""
+        """Its texts, like those of a join."""
         return PairTexts(self.older, self.newer, self.composed)
 
 
 class _Pair(NamedTuple):
-    """A pair that is known to be wrong, with what would have been composed of it."""
+    """A pair that is known to be wrong, with the text that would have been composed of it."""
 
     owner_id: str
     older: str
@@ -69,9 +69,9 @@ def probes_of(
 ) -> list[Probe]:
     """Up to `most` probes, in the order in which they are shown.
 
-    They are of each kind as often as joins are, as far as pairs are found for it, so that the kind
-    tells nothing. `known` are decisions that were labelled before: what an auditor has separated is
-    remembered. Half of a kind at most are separations, if there are others enough.
+    Each kind is as frequent as among joins, as far as pairs are found for it, so that the kind
+    reveals nothing. `known` are decisions that were labelled before: an auditor remembers pairs
+    that they separated. At most half of a kind are separations, if there are enough others.
     """
 
     def shuffled(pairs: Iterable[_Pair]) -> list[_Pair]:
@@ -110,7 +110,7 @@ def probes_of(
 
 
 def _separations(sealed: Sealed, known: Collection[str]) -> Iterator[_Pair]:
-    """Pairs of living texts that people or reviews hold apart, if no audit led to it."""
+    """Pairs of living texts that people or reviews separated, unless an audit led to that."""
     for owner in sealed.owners():
         ledger = sealed.ledger(owner)
         stated = [*ledger.separations.values()]
@@ -132,7 +132,7 @@ def _are_known_apart(ledger: Ledger, older: Entry, newer: Entry) -> bool:
 
 
 def _near_misses(sealed: Sealed, joins: Sequence[AuditedJoin], most: int) -> list[_Pair]:
-    """Joins with one fact changed in the text that speaks or is added, each owner folded once."""
+    """Joins with one fact changed in the text that speaks or was added; folds each owner once."""
     found: list[_Pair] = []
     for join in sorted(joins[:SEARCHED], key=lambda join: join.owner_id):
         edge = sealed.ledger(join.owner_id).edges[join.id]
@@ -148,9 +148,9 @@ def _near_misses(sealed: Sealed, joins: Sequence[AuditedJoin], most: int) -> lis
 
 
 def _crossed(sealed: Sealed, joins: Sequence[AuditedJoin], most: int) -> list[_Pair]:
-    """The older text of a join with the newer one of another memory, the most alike by words.
+    """The older text of a join with the newer text of another memory, the most similar by words.
 
-    A changed number would be no error where the newer text replaces the older: it may be an update.
+    A changed number would be no error if the newer text replaces the older: it may be an update.
     """
     found: list[_Pair] = []
     some = sorted(joins[:SEARCHED], key=lambda join: join.owner_id)
@@ -167,7 +167,7 @@ def _crossed(sealed: Sealed, joins: Sequence[AuditedJoin], most: int) -> list[_P
 
 
 def _spread(pairs: list[_Pair], most: int) -> list[_Pair]:
-    """At most `most` of them, evenly spread."""
+    """At most `most` of the pairs, evenly spread."""
     return pairs if len(pairs) <= most else pairs[:: len(pairs) // most][:most] if most else []
 
 

@@ -1,9 +1,9 @@
-"""How many duplicates were missed: an estimate from labels of pairs that are not joined. Pure.
+"""Estimates how many duplicates were missed, from labels of pairs that are not joined. Pure.
 
-Pairs are drawn in strata by the recorded score, so that few labels do: after a pilot, the more of a
-stratum the larger and the more mixed it is (Neyman allocation). Its interval combines the exact
-ones of the strata (M. P. Fay, M. A. Proschan, E. Brittain: Combining one-sample confidence
-procedures for inference in the two-sample case, Biometrics 71, 2015).
+Pairs are drawn in strata by the recorded score, so that few labels suffice: after a pilot, larger
+and more mixed strata get more labels (Neyman allocation). The interval combines the exact ones of
+the strata (M. P. Fay, M. A. Proschan, E. Brittain: Combining one-sample confidence procedures for
+inference in the two-sample case, Biometrics 71, 2015).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from palimpsest.evaluation.rates import lower_bound, upper_bound
 EDGES = (0.5, 0.6, 0.7, 0.8, 0.9)
 """The scores between the strata."""
 PILOT = 0.4
-"""The share of labels that all strata get alike."""
+"""The share of labels that is divided equally among the strata."""
 AT_RANDOM = 0.2
 """The share of labels that go to pairs drawn at random."""
 DRAWS = 20_000
-"""Draws for an interval; they are the same every time."""
+"""Number of random draws for an interval; the draws are the same every time."""
 
 
 @dataclass(frozen=True, slots=True)
 class StratumCounts:
-    """A stratum: its pairs, those that have a label, and those of them that say the same."""
+    """A stratum: the numbers of its pairs, of labelled ones, and of those that say the same."""
 
     pairs: int
     labels: int = 0
@@ -51,7 +51,7 @@ def stratum_of(score: float) -> int:
 
 
 def pilot(sizes: Sequence[int], labels: int) -> list[int]:
-    """How many pairs of each stratum are looked at first: as many of each, as far as there are."""
+    """The pilot's number of pairs for each stratum: the same for all, as far as there are pairs."""
     whole = round(labels * PILOT)
     return _shared(whole, [1.0] * len(sizes), list(sizes))
 
@@ -59,8 +59,8 @@ def pilot(sizes: Sequence[int], labels: int) -> list[int]:
 def allocation(strata: Sequence[StratumCounts], labels: int) -> list[int]:
     """How many more labels each stratum gets after its pilot (J. Neyman, 1934).
 
-    In proportion to its pairs times the deviation of its labels. A stratum in which all labels are
-    alike may be mixed all the same: it counts as if one more pair of each kind had been seen.
+    In proportion to its number of pairs times the standard deviation of its labels. A stratum whose
+    labels all agree may still be mixed, so one more pair of each kind is added to each.
     """
     weights = []
     for stratum in strata:
@@ -70,7 +70,7 @@ def allocation(strata: Sequence[StratumCounts], labels: int) -> list[int]:
 
 
 def _shared(labels: int, weights: Sequence[float], room: Sequence[int]) -> list[int]:
-    """Share labels by weights, one after the other to whoever lacks most; never beyond the room."""
+    """Share labels by weight, each to the stratum that lacks most; never more than its `room`."""
     given = [0] * len(room)
     for _ in range(min(labels, sum(room))):
         open_for = [place for place in range(len(room)) if given[place] < room[place]]
@@ -82,8 +82,8 @@ def _shared(labels: int, weights: Sequence[float], room: Sequence[int]) -> list[
 def interval(strata: Sequence[StratumCounts], confidence: float) -> Interval:
     """How many pairs of all strata say the same.
 
-    With one stratum that has many pairs it is the exact interval of Clopper and Pearson. A stratum
-    that is labelled whole is known.
+    For a single large stratum it is the exact interval of Clopper and Pearson. A fully labelled
+    stratum is known exactly.
     """
     random = np.random.default_rng(0)
     low, high = np.zeros(DRAWS), np.zeros(DRAWS)

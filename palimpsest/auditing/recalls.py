@@ -1,4 +1,4 @@
-"""Estimates of how many duplicates were missed: opened, looked at pair by pair, and told."""
+"""Estimates of how many duplicates were missed: opened, labelled pair by pair, and reported."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.requests import OpenAuditRequest
 
 LABELS = 200
-"""Labels of an estimate, if nobody says how many."""
+"""Default number of labels of an estimate."""
 
 
 class RecallQuestion(TypedDict):
-    """Two texts of one scope that are in two memories; None stands for one forgotten since.
+    """Two texts of one scope that are in two memories; a text forgotten since is None.
 
-    `ids` are the candidates, the older one first: `merge` takes them.
+    `ids` are the candidates, the older one first, for `merge`.
     """
 
     audit: str
@@ -51,9 +51,9 @@ class RecallQuestion(TypedDict):
 
 
 class Estimate(TypedDict):
-    """How many of these pairs say the same: those found among the labels, and of all of them.
+    """How many of these pairs say the same: `missed` among the labels, and an `estimate` for all.
 
-    `at_least` and `under` are the scores of a stratum; None for all, and at random.
+    `at_least` and `under` are the scores of a stratum; None for all strata, and for random pairs.
     """
 
     at_least: float | None
@@ -67,13 +67,13 @@ class Estimate(TypedDict):
 
 
 class RecallStatus(TypedDict):
-    """How many duplicates were missed, an estimate at the confidence.
+    """How many duplicates were missed: an estimate at the given confidence.
 
-    `near` counts texts that joined nobody although the nearest that they met says the same;
-    `strata` are its parts by score. `at_random` is of all other pairs of one scope. `recall` is the
-    share of joins among joins and near pairs that say the same. `planned` are all labels, `unsure`
-    those that count as the same because nobody could tell. `found` are the candidates of pairs that
-    were said to be the same, for `merge`.
+    `near` is for texts that joined no other although the nearest one that they met says the same;
+    `strata` are its parts by score. `at_random` is for all other pairs of one scope. `recall` is
+    the number of joins divided by that of joins and near pairs that say the same. `planned` is the
+    number of all labels, `unsure` the number of those that count as the same because nobody could
+    tell. `found` has the candidates of pairs labelled as the same, for `merge`.
     """
 
     audit: str
@@ -104,7 +104,7 @@ class RecallLabelDone(TypedDict):
 
 @dataclass(slots=True)
 class RecallPlan:
-    """What is looked at, in order, by the labels so far: `counts` are those of the strata."""
+    """The pairs to label, in order, given the labels so far; `counts` are those of the strata."""
 
     counts: list[StratumCounts]
     order: list[ApartPair] = field(default_factory=list)
@@ -130,7 +130,7 @@ class Recalls:
         position: int | None = None,
         because: str | None = None,
     ) -> RecallStatus:
-        """Seal a position of the log, then draw which pairs that are not joined are looked at.
+        """Seal a position of the log, then draw the pairs, not joined, that are to be labelled.
 
         Raises UsageError as `Audits.open` does, and if there is no such pair.
         """
@@ -168,7 +168,7 @@ class Recalls:
             return self._status(*self._found(event_id(own_id, "0")))
 
     def next(self, audit: str | None = None) -> RecallQuestion | None:
-        """The pair to look at; None if all that were drawn have a label."""
+        """The pair to look at; None if all drawn pairs have a label."""
         with self._log.turn:
             found, audits = self._found(audit)
             pair = self._plan(found, audits).next
@@ -210,7 +210,7 @@ class Recalls:
             }
 
     def status(self, audit: str | None = None) -> RecallStatus:
-        """The estimate by the labels so far, with its interval."""
+        """The estimate from the labels so far, with its interval."""
         with self._log.turn:
             return self._status(*self._found(audit))
 
@@ -232,7 +232,7 @@ class Recalls:
         return self._kept[audit.id]
 
     def _plan(self, audit: Audit, audits: Sequence[Audit]) -> RecallPlan:
-        """What is looked at by the labels so far; it is kept until there is another event."""
+        """The plan given the labels so far; it is kept until there is another event."""
         kept, events = self._planned, len(self._log.recorded)
         if kept is None or kept[:2] != (audit.id, events):
             plan = planned(audit, self._population(audit), labels_of(audits, audit))
@@ -285,7 +285,7 @@ class Recalls:
 
 
 def planned(audit: Audit, found: Population, labels: Mapping[str, AuditLabelledData]) -> RecallPlan:
-    """What is looked at, in which order: the pilot and the drawn, then what the pilot leads to.
+    """The pairs to label, in order: the pilot's and the random ones, then those the pilot leads to.
 
     The last of the counts is that of the pairs drawn at random.
     """
@@ -314,12 +314,12 @@ def planned(audit: Audit, found: Population, labels: Mapping[str, AuditLabelledD
 
 
 def _mixed(seed: str, pairs: chain[ApartPair]) -> list[ApartPair]:
-    """In an order that does not tell the stratum."""
+    """The pairs in an order that does not reveal the stratum."""
     return sorted(pairs, key=lambda pair: rank_of(seed, pair.id))
 
 
 def _said(pair: ApartPair, labels: Mapping[str, AuditLabelledData]) -> bool:
-    """Whether a pair has a label, of the texts that it has."""
+    """Whether a pair has a label for its current texts."""
     return pair.id in labels and labels[pair.id].shown == pair.shown
 
 
@@ -349,5 +349,5 @@ def _estimate(
 
 
 def _recall(joins: int, missed: float) -> float:
-    """The share of joins among joins and missed; 1 if there is neither."""
+    """The share of joins among joins and missed duplicates; 1 if there are neither."""
     return round(joins / (joins + missed), 4) if joins + missed else 1.0

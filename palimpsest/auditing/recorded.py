@@ -1,4 +1,4 @@
-"""The audits that a store's log has, and what opening one needs."""
+"""Reads a store's audits from its log, and records what opening and labelling need."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from palimpsest.contracts.requests import LabelAuditRequest
 
 
 class RecordedAudits:
-    """Reads the audits of a store, each time only what is new, and records labels."""
+    """Reads a store's audits incrementally, and records labels."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class RecordedAudits:
     def found(
         self, wanted: str | None, of: Callable[[Audit], bool] = lambda _: True
     ) -> tuple[Audit, list[Audit]]:
-        """The audit whose id begins so, or the latest of a kind; and all of them.
+        """The audit whose id begins with `wanted`, or the latest of a kind; and all of them.
 
         RefusedError (`no_audit`) if there is none.
         """
@@ -68,10 +68,10 @@ class RecordedAudits:
         return found[0], audits
 
     def sealed(self, scope: AuditScope, seed: str | None, position: int | None) -> Sealed:
-        """The log up to a position, or as far as it goes, before a seed is `drawn`.
+        """The log up to a position, by default its end, to be sealed before a seed is `drawn`.
 
-        Raises UsageError for a seed without a position, one that was used, a position that the log
-        does not have, or a time without a zone.
+        Raises UsageError for a seed without a position, a seed that was used before, a position
+        that the log does not have, or a time without a zone.
         """
         if scope.since is not None and scope.since.tzinfo is None:
             raise UsageError("since: give the time a zone, as datetime(2026, 1, 1, tzinfo=UTC)")
@@ -102,7 +102,7 @@ class RecordedAudits:
         because: str | None,
         second: bool = False,
     ) -> None:
-        """Record a label, unless the pair has the same one."""
+        """Record a label, unless the pair already has the same one."""
         said = (audit.seconds if second else audit.labels).get(pair)
         if said is not None and said.label == label:
             return
@@ -120,12 +120,12 @@ class RecordedAudits:
 
 
 def drawn(seed: str | None) -> str:
-    """The seed that was thrown, or a new one."""
+    """The given seed, or a new one."""
     return secrets.token_hex(16) if seed is None else seed
 
 
 def population_moved(position: int) -> RefusedError:
-    """That a store has others at a position than an audit sealed."""
+    """The error if a store's joins at a position differ from those that an audit sealed."""
     return RefusedError(
         "other_joins",
         f"at position {position} this store has other joins than the audit sealed: continue it on"

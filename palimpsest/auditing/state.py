@@ -1,4 +1,4 @@
-"""What the events of audits amount to: labels, bounds, and what is looked at next. Pure."""
+"""The state of audits, from their events: labels, bounds, and the next pair. Pure."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ PROBES_ARE_ONE_IN = 10
 
 @dataclass(slots=True)
 class Audit:
-    """An audit as it was opened, with its labels by pair, the latest of each, and certificates.
+    """An audit as it was opened, with the latest label of each pair, and its certificates.
 
-    `seconds` are those of a second person.
+    `seconds` are the labels of a second person.
     """
 
     id: str
@@ -47,7 +47,7 @@ class Audit:
 
     @property
     def delta(self) -> float:
-        """The chance of error that the bound of the joins may use."""
+        """The error probability available for the bound of the joins."""
         return 1.0 - self.opened.confidence - self.opened.detection
 
 
@@ -67,9 +67,9 @@ def audits_of(events: Iterable[AnyEvent]) -> list[Audit]:
 
 
 def labels_of(audits: Sequence[Audit], audit: Audit) -> dict[str, AuditLabelledData]:
-    """The labels that count for an audit: those of others, and of itself before all.
+    """The labels that count for an audit: its own and, for other pairs, those of other audits.
 
-    Of two persons' labels of a pair the worse one counts.
+    If two people labelled a pair, the worse label counts.
     """
     found: dict[str, AuditLabelledData] = {}
     for one in (*(other for other in audits if other is not audit), audit):
@@ -79,9 +79,9 @@ def labels_of(audits: Sequence[Audit], audit: Audit) -> dict[str, AuditLabelledD
 
 
 def waits_for_second(audit: Audit, person: str | None) -> str | None:
-    """The earliest pair that another person has labelled and that this one is to look at, too.
+    """The earliest pair that another person has labelled and that this person is also to label.
 
-    A tenth of all pairs, by the seed; none for somebody without a name.
+    The seed selects a tenth of all pairs; None for a person without a name.
     """
     if person is None:
         return None
@@ -95,10 +95,10 @@ def waits_for_second(audit: Audit, person: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Concordance:
-    """How two persons labelled the same pairs; `kappa` is Cohen's, None if it says nothing.
+    """How far two people agree on the same pairs; `kappa` is Cohen's, None if it is undefined.
 
-    1 is perfect, 0 what chance would give (J. Cohen, Educational and Psychological Measurement 20,
-    1960). It says nothing without pairs, or if both gave one and the same label to all.
+    1 is perfect, 0 is chance level (J. Cohen, Educational and Psychological Measurement 20, 1960).
+    It is undefined without pairs, or if both gave the same single label to all pairs.
     """
 
     pairs: int
@@ -124,7 +124,7 @@ def concordance(audit: Audit) -> Concordance:
 
 @lru_cache(maxsize=100_000)
 def is_probe_slot(seed: str, number: int) -> bool:
-    """Whether the pair that is shown as this one, counted from 0, makes one more probe due."""
+    """Whether showing the pair with this number, counted from 0, makes one more probe due."""
     drawn = int.from_bytes(rank_of(seed, f"slot {number}")[:4], "big")
     return drawn % PROBES_ARE_ONE_IN == 0
 
@@ -133,10 +133,10 @@ def is_probe_slot(seed: str, number: int) -> bool:
 class AuditTally:
     """How far an audit is.
 
-    `order` has all joins, and `given` is the number of labels that were given in this audit;
-    `probes_due` are those that its slots have called for, less those that were shown. `looked` are
-    the joins that count so far, in order, with whether each is wrong, `curve` is the bound of the
-    errors after each, and `next` is the pair to look at: None if there is none left.
+    `order` has all joins, and `given` is the number of labels given in this audit. `probes_due` is
+    the number of probes that its slots have called for but that were not shown yet. `looked` has
+    the joins that count so far, in order, each with whether it is wrong; `curve` is the bound of
+    the errors after each. `next` is the pair to look at; None if none is left.
     """
 
     order: Sequence[str]
@@ -158,7 +158,7 @@ class AuditTally:
 
     @property
     def detected(self) -> float:
-        """The least share of wrong joins that is found; 1 without probes."""
+        """The lower bound on the share of wrong joins that is found; 1 without probes."""
         return 1.0 if self.detection is None else self.detection.least
 
     @property
@@ -170,7 +170,7 @@ class AuditTally:
 
     @property
     def certified(self) -> bool:
-        """Whether the bound is at the target, or under it."""
+        """Whether the bound is at most the target."""
         return self.bound <= self.target
 
     @property
@@ -180,12 +180,12 @@ class AuditTally:
         return self.probes_left > 0 and due
 
     def count(self) -> None:
-        """Count a label given: its slot is taken, and the next one may make a probe due."""
+        """Count a given label: its slot is taken, and the next slot may make a probe due."""
         self.given += 1
         self.probes_due += is_probe_slot(self.seed, self.given)
 
     def see_probe(self, *, found: bool) -> None:
-        """Count what the auditor said of a probe."""
+        """Count the auditor's answer to a probe."""
         assert self.detection is not None
         self.detection.see(found=found)
         self.probes_due -= 1
@@ -198,7 +198,7 @@ class AuditTally:
         probes: Sequence[str],
         labels: Mapping[str, AuditLabelledData],
     ) -> None:
-        """Count the labels that joins have from where it is in the order, and find what is next."""
+        """Count the labels of joins from the current place in the order, and find the next pair."""
         self.next = None
         for pair in islice(self.order, self.errors.labels, None):
             join, said = joins[pair], labels.get(pair)
@@ -244,7 +244,7 @@ class AuditTally:
         return max(int(needed(probes)), before) + probes
 
     def _shown_before_probes(self) -> list[int]:
-        """How many more joins are shown before each probe that is left, and in the end."""
+        """How many more joins are shown before each remaining probe, and after the last."""
         joins, left = 0, self.joins - self.errors.labels
         given, due, shown = self.given, self.probes_due, list[int]()
         while len(shown) < self.probes_left:
@@ -264,10 +264,10 @@ def tally_of(
     probes: Sequence[str],
     labels: Mapping[str, AuditLabelledData],
 ) -> AuditTally:
-    """How far an audit is by these labels.
+    """How far an audit is, given these labels.
 
-    A join's label counts once all before it in the sealed order have one, and as long as its texts
-    are those that were seen.
+    A join's label counts once all joins before it in the sealed order have one, and as long as its
+    texts are those that were shown.
     """
     opened = audit.opened
     tally = AuditTally(
@@ -288,9 +288,9 @@ def tally_of(
 
 
 def strata_of(audit: Audit, joins: Mapping[str, AuditedJoin], tally: AuditTally) -> list[Stratum]:
-    """A bound for each part of the joins, of its labels alone: the order within it is as random.
+    """A bound for each stratum, from its labels alone: the order within it is just as random.
 
-    Each is a statement of its own, at the audit's confidence, divided by what is detected.
+    Each bound is a separate statement at the audit's confidence, divided by the detected share.
     """
     population: Counter[tuple[str, str]] = Counter()
     bounds: dict[tuple[str, str], ErrorBound] = {}

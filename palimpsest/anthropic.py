@@ -1,7 +1,7 @@
 """Claude's memory tool on a store of ours: files whose lines are memories (docs/agents.md).
 
-Needs `anthropic`, which the extra `judge` has. What the model reads of its calls has the words of
-the SDK's own tool for files.
+Needs `anthropic`, which the extra `judge` installs. The model reads the same messages as from the
+SDK's own tool for files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SOURCE = "anthropic"
 
 
 class PalimpsestMemoryTool(BetaAbstractMemoryTool):
-    """Claude's memories of one owner. What was said twice is there once; deleting is reversible.
+    """Claude's memories of one owner. A repeated fact is kept once; deleting is reversible.
 
     Further arguments are those of the SDK's class.
     """
@@ -59,7 +59,7 @@ class PalimpsestMemoryTool(BetaAbstractMemoryTool):
         return f"File created successfully at: {path}"
 
     def str_replace(self, command: Any) -> str:
-        """Replace a text that is in a file once, also across lines."""
+        """Replace a text that occurs exactly once in a file; it may span lines."""
         path, lines = self._existing(command.path)
         content = "\n".join(lines)
         found = content.count(command.old_str)
@@ -69,7 +69,7 @@ class PalimpsestMemoryTool(BetaAbstractMemoryTool):
         return self._edit(path, content.replace(command.old_str, command.new_str or ""))
 
     def insert(self, command: Any) -> str:
-        """Add lines; a file has its lines in the order in which they were written."""
+        """Add lines. A file keeps its lines in the order in which they were written."""
         path, lines = self._existing(command.path)
         if command.insert_line < 0:
             raise ToolError(f"Invalid insert_line: {path} begins at 0.")
@@ -143,7 +143,7 @@ class AsyncPalimpsestMemoryTool(BetaAsyncAbstractMemoryTool):
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Tell the model what the store refuses, as an error of the tool."""
+    """Report what the store refuses to the model, as an error of the tool."""
     try:
         yield
     except (InvalidInputError, RefusedError, UsageError) as error:

@@ -2,7 +2,7 @@
 
 Needs the extra `langgraph`. An item has a namespace, a key and a value; the value's text becomes a
 candidate, with the value as its metadata. A key's value is that of its latest living candidate,
-whichever memory that joined: `get` reads candidates, `search` reads memories.
+whichever memory it joined: `get` reads candidates, `search` reads memories.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ SOURCE = "langgraph"
 """The source of every candidate, and the key of the item in its metadata."""
 TEXT_FIELDS = ("text", "content", "memory")
 PUTS = UUID("7c0e4b62-94c1-5b7f-8a3d-2f1f6f0f9a27")
-"""The namespace of the ids of puts: a put that is repeated after a crash has the same id."""
+"""Namespace for the ids of puts, so that a put repeated after a crash has the same id."""
 
 LEAST_RENEWED = 0.01
-"""The share of its time by which reading an item renews it at least: each renewal is an event."""
+"""Minimum renewal of an item by a read, as a share of its `ttl`: each renewal is an event."""
 
 Namespace = tuple[str, ...]
 Value = Mapping[str, Any]
@@ -62,7 +62,7 @@ _TEXTS: TypeAdapter[str] = TypeAdapter(Text)
 
 
 def text_of_value(value: Value) -> str:
-    """A value's text: its `text`, `content` or `memory`, also of an inner value; else its JSON.
+    """A value's text: its `text`, `content` or `memory`, or that of an inner value; else its JSON.
 
     The text is what is compared and searched.
     """
@@ -83,10 +83,11 @@ class PalimpsestStore(BaseStore):
     """Long-term memory of a LangGraph agent, in an open store of memories.
 
     `owner_of` maps a namespace, or the prefix of a search, to the owner of its memories. If it
-    returns None, or finds no such part of the namespace, a search or a list of namespaces is about
-    all `owners`, who are the only ones then; anything else raises UsageError. `text_of` maps
-    a value to its text. `ttl` has LangGraph's defaults for items that expire: `default_ttl` in
-    minutes, and `refresh_on_read`. What has expired is never found, and never deleted.
+    returns None, or raises LookupError because the namespace is too short, a search or a list of
+    namespaces covers all `owners`, if they are given; anything else raises UsageError. With
+    `owners`, no other owner is accepted. `text_of` maps a value to its text. `ttl` has LangGraph's
+    defaults for items that expire: `default_ttl` in minutes, and `refresh_on_read`. Expired items
+    are never found, and never deleted.
     """
 
     supports_ttl = True
@@ -146,7 +147,7 @@ class PalimpsestStore(BaseStore):
                 raise UsageError(f"LangGraph's {type(op).__name__} is not supported")
 
     def _refresh(self, kept: Kept) -> None:
-        """Have an item live on for its whole time; not for less than a hundredth of it more."""
+        """Renew an item for its whole `ttl`, if that adds at least a hundredth of it."""
         ttl, ends = kept.entry.fields.ttl, kept.entry.expires_at
         if ttl is None or ends is None:
             return
@@ -157,7 +158,7 @@ class PalimpsestStore(BaseStore):
             self._memories.renew(kept.entry.id, now + timedelta(seconds=ttl), actor=SOURCE)
 
     def _search(self, op: SearchOp) -> list[tuple[Kept, float | None]]:
-        """The items of each owner that is meant: by score, else in the order of the owners."""
+        """The matching items of all owners meant: by score, else in the order of the owners."""
         owners = self._owners_meant(op.namespace_prefix)
         found = [one for owner_id in owners for one in self._search_in(self._items(owner_id), op)]
         if op.query and len(owners) > 1:
@@ -167,7 +168,7 @@ class PalimpsestStore(BaseStore):
     def _search_in(self, items: _Items, op: SearchOp) -> list[tuple[Kept, float | None]]:
         """One item per memory: of those that pass, the one with the face, else the latest.
 
-        They are as many as may be on the page, and those before it.
+        Returns enough items for the requested page and all pages before it.
         """
         passing = items.by_memory(op.namespace_prefix, op.filter or {})
         if not op.query:
@@ -205,7 +206,7 @@ class PalimpsestStore(BaseStore):
         return _Items(ledger, self._memories.reader.clock())
 
     def _owners_meant(self, prefix: Namespace) -> Sequence[str]:
-        """The owner of a prefix; if it has none, all those that the store was opened for."""
+        """The owner of a prefix; if it names none, all owners that the store was opened for."""
         if self._named_owner(prefix) is None and self._owners:
             return self._owners
         return (self._owner(prefix),)
@@ -294,7 +295,7 @@ class PalimpsestStore(BaseStore):
         return done["candidate_id"] == candidate_id(owner_id, SOURCE, put_id)
 
     def _delete(self, entries: Sequence[Entry], owner_id: str) -> None:
-        """Forget the memories that only this key has; from others, retract its candidates."""
+        """Forget the memories that only this key is in; retract its candidates from all others."""
         own = set(entries)
         whole = [e for e in entries if all(m in own for m in e.memory.members if m.living)]
         if whole:

@@ -31,7 +31,7 @@ from palimpsest.integrations.mem0.rows import Row, added_row
 
 
 class Memory:
-    """mem0's synchronous memory. A user is an owner; an agent or a run alone is one, too.
+    """mem0's synchronous memory. A user is an owner; so is an agent or a run without a user.
 
     The store is the folder `store`, else that of the settings. mem0's configuration is
     accepted and not used: no model is asked, and messages are remembered verbatim.
@@ -49,7 +49,7 @@ class Memory:
     def add(self, messages: Any, *, metadata: Any = None, infer: bool = True, **more: Any) -> Row:
         """Remember the user's messages; with `infer=False` all but the system's, each by its role.
 
-        All of them, or none. ValueError without any of `user_id`, `agent_id` and `run_id`.
+        Adds all messages or none. ValueError if `user_id`, `agent_id` and `run_id` are all missing.
         """
         body = read_messages(messages, metadata=metadata or {}, infer=infer, **more)
         said = [speaker_of(message, infer=infer) for message in body.wanted()]

@@ -29,11 +29,11 @@ _log = logging.getLogger(__name__)
 
 
 class PalimpsestSession(SQLiteSession):
-    """A conversation of one owner, whose user's messages become memories.
+    """A conversation of one owner; the user's messages become memories.
 
     The SDK keeps the history itself, item by item, in a file beside the store: it is needed word
-    for word. With `infer`, the judge's model extracts memories; else each message is one, as it is.
-    An item that is popped takes its memory back; a session that is cleared takes none.
+    for word. With `infer`, the judge's model extracts memories; else each message becomes one.
+    Popping an item retracts its memory; clearing a session retracts none.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class PalimpsestSession(SQLiteSession):
             _log.warning("the user's messages are not remembered: %s", error)
 
     def _take_back(self, text: str) -> None:
-        """Retract the latest candidate of this conversation that says this."""
+        """Retract the latest candidate of this conversation with this text."""
         latest = None
         for entry in self._memories.reader.ledger(self._owner_id).entries.values():
             about = entry.fields
@@ -110,7 +110,7 @@ def _text_in(item: Any) -> str:
 
 
 def memory_tools(memories: Palimpsest, owner_id: str) -> list[FunctionTool]:
-    """Tools by which a model remembers, finds, corrects and forgets what it knows of one owner.
+    """Tools with which a model remembers, finds, corrects and forgets facts about one owner.
 
     It cannot name another owner, and cannot overrule a person; what it forgets can be restored.
     """

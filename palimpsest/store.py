@@ -1,7 +1,7 @@
-"""`palimpsest.store` as programs knew it before there were rooms: it is `palimpsest.api.store`.
+"""An alias of `palimpsest.api.store`, for programs that import the module's former name.
 
-It has `fresh`, too, the id of the next request: a function set in its place names the requests that
-the facade makes from then on.
+It also has `fresh`, which makes the id of the next request: a function set in its place gives the
+ids of the requests that the facade makes from then on.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Layout of charts: the coordinates of each part of an SVG. Pure; `charts.html` draws them.
 
-There is no markup or colour here: a part has the number of its kind, which the style sheet colours.
+There is no markup or colour here: each part has a series number, which the style sheet colours.
 """
 
 from __future__ import annotations

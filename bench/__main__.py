@@ -1,12 +1,11 @@
 """`python -m bench [NAME…]`: each figure in a process of its own, as a table or as JSON lines.
 
-`python -m bench designs --data DIR` runs the presets on real streams instead (designs.py),
-`python -m bench day --data DIR` on a day of an agent (remembering.py), `python -m bench unrelated
---data DIR` what a least score leaves out (unrelated.py),
-`python -m bench peers --quality --data DIR` other systems' rules (peers.py), `python -m bench hour
---data DIR` an operator's hour with audits and thresholds (hour.py), `python -m bench soak` a worker
-for half an hour (enduring.py), and `python -m bench installed` lists what an installation takes
-(installed.py).
+Other measurements have a command of their own. With `--data DIR`: `python -m bench designs` runs
+the presets on real streams (designs.py), `day` runs them on a day of an agent (remembering.py),
+`unrelated` shows what a minimum score leaves out (unrelated.py), `peers --quality` runs other
+systems' rules (peers.py), and `hour` an operator's hour with audits and thresholds (hour.py).
+Without data: `soak` runs a worker for half an hour (enduring.py), and `installed` lists the sizes
+of what an installation brings (installed.py).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from bench.registry import FIGURES, measure
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure the figures that are named, or all."""
+    """Measure the named figures, or all."""
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] == ["designs"]:
         sys.exit(designs.main(words[1:]))

@@ -1,4 +1,4 @@
-"""The same figures of another commit, measured in turns: machines differ, so speed is a ratio."""
+"""Compares figures with another commit, in turns: machines differ, so speed is a ratio."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Lines = Sequence[dict[str, Any]]
 
 @dataclass(slots=True)
 class Compared:
-    """One figure of both commits: a median of each round."""
+    """One figure of both commits: the median of each round."""
 
     name: str
     unit: str
@@ -31,7 +31,7 @@ class Compared:
 
     @property
     def times(self) -> float | None:
-        """How many times better it is now; None where a commit does not measure it."""
+        """How many times better it is now; None if one commit does not measure it."""
         if not (self.before and self.now):
             return None
         before, now = median(self.before), median(self.now)
@@ -47,8 +47,8 @@ def against(
 ) -> list[Compared]:
     """Measure figures here and at `ref`, in turns, a number of rounds.
 
-    Each commit is measured by its own benchmark, so a figure that changed its meaning is not
-    comparable. Raises CalledProcessError where a commit or one of its figures is not there.
+    Each commit is measured by its own benchmark, so a figure whose meaning changed is not
+    comparable. Raises CalledProcessError if a commit or one of its figures does not exist.
     """
     compared: dict[str, Compared] = {}
     with worktree(ref) as other:
@@ -63,7 +63,7 @@ def against(
 
 @contextmanager
 def worktree(ref: str) -> Iterator[Path]:
-    """The files of a commit in a folder that is removed afterwards."""
+    """The files of a commit, in a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as scratch:
         folder = Path(scratch) / "tree"
         _git("worktree", "add", "--quiet", "--detach", str(folder), ref)
@@ -78,7 +78,7 @@ def _git(*words: str) -> None:
 
 
 def measured(folder: Path, name: str, options: Sequence[str]) -> Lines:
-    """The lines of a figure by the code of a folder, in this interpreter with its libraries."""
+    """The lines of a figure measured by a folder's code, in this interpreter and its libraries."""
     command = [sys.executable, "-m", "bench", "--json", *options, name]
     ran = subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE)
     return [orjson.loads(line) for line in ran.stdout.splitlines()]

@@ -1,4 +1,4 @@
-"""What a backtest takes, beside deciding the same history with an engine that costs nothing."""
+"""The time of a backtest, compared with deciding the same history with an engine that is free."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from palimpsest.streams.policies import load_policy
 
 OWNERS = 5
 LOWER = 0.05
-"""By how much thresholds are lowered."""
+"""The amount by which thresholds are lowered."""
 ROUNDS = 3
 LOWERED = {
     "zones": "whose neighbours are recorded",
@@ -32,7 +32,7 @@ LOWERED = {
 
 
 def backtests(scale: Scale) -> list[Measured]:
-    """Candidates per second of processor time: decided, then backtested, in turns."""
+    """Candidates per second of processor time, first decided and then backtested, in turns."""
     count = scale.of(500, 10_000, 20_000)
     decides: list[float] = []
     rates: dict[str, list[float]] = {what: [] for what in LOWERED}
@@ -89,7 +89,7 @@ def lower(policy: Policy, by: float, what: str) -> Policy:
 
 
 def _texts(scale: Scale) -> Iterator[OwnedText]:
-    """Of each owner in turn: made-up sentences, or subjects of commits, many of them repeats."""
+    """Texts of the owners in turn: made-up sentences, or commit subjects, with many repeats."""
     if scale.data is None:
         texts = sentences()
     else:

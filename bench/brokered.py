@@ -1,4 +1,4 @@
-"""A broker with topics for one measurement, its workers, what is published and decided there."""
+"""A broker with topics for one measurement: its workers, and the records published and read."""
 
 from __future__ import annotations
 
@@ -37,37 +37,37 @@ READY = "ready: partitions"
 
 
 class StuckError(Exception):
-    """What was waited for did not happen in time."""
+    """An awaited event did not happen in time."""
 
 
 @dataclass(frozen=True)
 class Worker:
-    """A worker that was started; `log` is what it says."""
+    """A running worker; `log` is the file with its output."""
 
     process: subprocess.Popen[bytes]
     log: Path
     web_port: int
 
     def says(self, words: str) -> bool:
-        """Whether it has said this so far."""
+        """Whether its output contains these words so far."""
         return words in self.log.read_text(errors="replace")
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill it at once."""
         self.process.kill()
         self.process.wait()
 
     def end(self) -> None:
-        """Tell it to end, and wait until it has."""
+        """Tell it to end, and wait until it has ended."""
         self.process.terminate()
         self.process.wait(PATIENCE)
 
     def resident(self) -> float:
-        """The megabytes that it has in memory (Linux)."""
+        """Its resident memory in MB (Linux)."""
         return self._memory("VmRSS")
 
     def most_resident(self) -> float:
-        """The most megabytes that it ever had in memory (Linux)."""
+        """Its peak resident memory in MB (Linux)."""
         return self._memory("VmHWM")
 
     def _memory(self, which: str) -> float:
@@ -94,7 +94,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 class Installation:
-    """Topics on a broker of one's own, in a folder that is removed afterwards."""
+    """Topics on a dedicated broker, in a temporary folder."""
 
     def __init__(self, folder: Path, broker: Broker, partitions: int) -> None:
         self.folder = folder
@@ -108,7 +108,7 @@ class Installation:
             try:
                 asyncio.run(create(self.connection, partitions))
                 break
-            except TransientError:  # hundreds of partitions have no leader for a while
+            except TransientError:  # with hundreds of partitions, some have no leader for a while
                 if not left:
                     raise
 
@@ -120,9 +120,9 @@ class Installation:
     def worker(
         self, name: str, *, stub: bool, standby: bool = False, most_candidates: int | None = None
     ) -> Worker:
-        """Start a worker; under the same name it takes up what an earlier one left.
+        """Start a worker; with an earlier worker's name it continues with that one's replicas.
 
-        `most_candidates` bounds the ledgers that it loads, if they are to be full soon.
+        `most_candidates` bounds the ledgers that it loads, so that they are full soon.
         """
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
@@ -141,7 +141,7 @@ class Installation:
         return self._started(words, folder, web_port, {})
 
     def shipped_worker(self, name: str) -> Worker:
-        """Start `palimpsest worker` without a model, as what cannot be read needs none."""
+        """Start `palimpsest worker` without a model: unreadable records need none."""
         folder = self.folder / name
         folder.mkdir()
         web_port = free_port()
@@ -165,7 +165,7 @@ class Installation:
         return self._workers[-1]
 
     def publish(self, texts: Iterable[OwnedText]) -> int:
-        """Publish candidates; returns how many when the brokers have them."""
+        """Publish candidates; returns their number once the brokers have them."""
         return asyncio.run(self._publish(texts))
 
     async def _publish(self, texts: Iterable[OwnedText]) -> int:
@@ -188,13 +188,13 @@ class Installation:
 
     @asynccontextmanager
     async def decisions(self) -> AsyncIterator[AIOKafkaConsumer]:
-        """A reader of what is decided from now on."""
+        """A consumer of the decisions from now on."""
         async with reader(self.connection) as consumer:
             begin_at(consumer, await consumer.end_offsets(self._decisions))
             yield consumer
 
     def decided(self, count: int) -> list[tuple[float, int]]:
-        """Wait for further decisions; returns when each batch could be read, and its size."""
+        """Wait for more decisions; returns the time and the size of each batch that was read."""
         return asyncio.run(self._decided(count))
 
     async def _decided(self, count: int) -> list[tuple[float, int]]:
@@ -214,7 +214,7 @@ class Installation:
         return found
 
     def close(self) -> None:
-        """End the workers that run still."""
+        """End the workers that still run."""
         for worker in self._workers:
             worker.process.send_signal(signal.SIGKILL)
             worker.process.wait()
@@ -227,7 +227,7 @@ def is_decision(record: object) -> bool:
 
 @contextmanager
 def installation(partitions: int = PARTITIONS) -> Iterator[Installation]:
-    """Topics on a new broker. NotAvailableError where there is no Java."""
+    """Topics on a new broker. NotAvailableError if there is no Java."""
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as name:
         folder = Path(name)
         with Broker(folder / "broker") as broker:
@@ -239,7 +239,7 @@ def installation(partitions: int = PARTITIONS) -> Iterator[Installation]:
 
 
 def until(holds: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
-    """Wait until something holds. StuckError where it takes minutes."""
+    """Wait until something holds. StuckError if that takes too long."""
     deadline = time.perf_counter() + patience
     while not holds():
         if time.perf_counter() > deadline:
@@ -248,5 +248,5 @@ def until(holds: Callable[[], bool], what: str, patience: float = PATIENCE) -> N
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value under which so great a share of them lies."""
+    """The value below which this share of the values lies."""
     return sorted(values)[min(int(len(values) * share), len(values) - 1)]

@@ -1,4 +1,4 @@
-"""What `calibrate` takes beside embedding its texts, and the questions that it would save."""
+"""The time of `calibrate` compared with embedding its texts, and the questions it would save."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUDGET = ErrorBudget(0.005, 0.05, 0.95)
 
 
 def calibrates(scale: Scale) -> list[Measured]:
-    """Processor time of calibrating / of embedding; and the share of held-out questions saved."""
+    """Processor time of calibrating / of embedding, and the share of held-out questions saved."""
     found = _pairs(scale)
     pairs = random.Random(1).sample(found, min(scale.of(200, 6_000, len(found)), len(found)))
     vectors = TrialVectors(load_engine())
@@ -59,7 +59,7 @@ def _pairs(scale: Scale) -> list[LabelledPair]:
 
 
 def _made_up() -> Iterator[LabelledPair]:
-    """Pairs that differ in a number, or in nothing but their last mark."""
+    """Pairs that differ in a number, or only in their final punctuation mark."""
     for number, text in zip(range(6_000), sentences(), strict=False):
         a = f"{text.removesuffix('.')} in {1_900 + number}"
         same = number % 2 == 0

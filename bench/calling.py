@@ -1,4 +1,4 @@
-"""The calls that an agent makes, one by one and warm: a submit, a recall, the two in turns."""
+"""An agent's calls, one by one and warm: a submit, a recall, and both in turns."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from palimpsest.streams.policies import load_policy
 
 OWNER = "owner"
 LENGTHS = (40, 300, 1_500, 8_000)
-"""Words; the last is more than is accepted, so that the longest text is measured."""
+"""Lengths in words; the last exceeds the limit, so that the longest accepted text is measured."""
 WARM = 20
 
 
 def calls(scale: Scale) -> list[Measured]:
-    """Milliseconds of single calls in a store of some memories of one owner."""
+    """Milliseconds of single calls in a store with some memories of one owner."""
     held, rounds = scale.of(50, 1_000, 1_000), scale.of(10, 200, 1_000)
     texts = sentences()
     scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
@@ -58,9 +58,9 @@ def calls(scale: Scale) -> list[Measured]:
 
 
 def calls_alone(scale: Scale) -> list[Measured]:
-    """Processor time of single calls whose texts are embedded already: what is left is ours.
+    """Processor time of single calls whose texts are already embedded: the rest is our own work.
 
-    All threads count, so that of a projection made meanwhile is in it.
+    All threads count, so that the time includes projections made meanwhile.
     """
     held, rounds = scale.of(50, 1_000, 1_000), scale.of(10, 200, 1_000)
     needed = held + WARM + rounds
@@ -98,7 +98,7 @@ def calls_alone(scale: Scale) -> list[Measured]:
 
 
 class Known:
-    """An engine that has embedded its texts before."""
+    """An engine whose texts were embedded before."""
 
     def __init__(self, engine: Engine, texts: Sequence[str]) -> None:
         self.name, self.model, self.dimension = engine.name, engine.model, engine.dimension
@@ -110,7 +110,7 @@ class Known:
 
 
 def _diary(count: int) -> list[str]:
-    """One measured value, day by day: texts that differ in figures alone."""
+    """One measured value, day by day: texts that differ only in figures."""
     first = date(2020, 1, 1)
     return [
         f"Ada's weight on {first + timedelta(day)} was {60 + day % 7}.{day % 10} kg."
@@ -119,7 +119,7 @@ def _diary(count: int) -> list[str]:
 
 
 def calls_by_length(scale: Scale) -> list[Measured]:
-    """Processor time of single calls where all texts are of one length: most have windows."""
+    """Processor time of single calls with texts of one length: most lengths have windows."""
     held, rounds = scale.of(2, 20, 20), scale.of(2, 10, 20)
     found = []
     for words in LENGTHS:
@@ -142,7 +142,7 @@ def calls_by_length(scale: Scale) -> list[Measured]:
 
 
 def _of_length(words: int) -> Iterator[str]:
-    """Texts of `words` words made of sentences, cut to the longest text that is accepted."""
+    """Texts of `words` words made of sentences, cut to the maximum accepted length."""
     made = chain.from_iterable(sentence.split() for sentence in sentences())
     while True:
         text = " ".join(islice(made, words))
@@ -152,7 +152,7 @@ def _of_length(words: int) -> Iterator[str]:
 
 
 def recalls_of_many(scale: Scale) -> list[Measured]:
-    """Milliseconds of a warm recall in a store of many owners, each of whom was recalled before."""
+    """Milliseconds of a warm recall in a store of many owners, each recalled before."""
     held, owners, rounds = scale.of(1_000, 100_000, 1_000_000), 1_000, scale.of(10, 200, 1_000)
     texts = sentences()
     scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
@@ -170,7 +170,7 @@ def recalls_of_many(scale: Scale) -> list[Measured]:
 
 
 def finds(scale: Scale) -> list[Measured]:
-    """Milliseconds of a warm find of an identifier, by words and by meaning, in a large store."""
+    """Milliseconds of a warm `find` of an identifier, by words and by meaning, in a large store."""
     held, rounds = scale.of(50, 10_000, 10_000), scale.of(10, 200, 1_000)
     texts = (f"{text} Order AB-{number}." for number, text in enumerate(sentences()))
     scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
@@ -185,7 +185,7 @@ def finds(scale: Scale) -> list[Measured]:
 
 
 def checks(scale: Scale) -> list[Measured]:
-    """Milliseconds of a check under `namespaced`: beside the bare embedding, and of checks alone.
+    """Milliseconds of a check under `namespaced`: compared with bare embedding, and by itself.
 
     Each text is new, long enough to be searched for, and embedded twice: bare, then in the check.
     """
@@ -223,7 +223,7 @@ def checks(scale: Scale) -> list[Measured]:
 
 
 def many_calls(scale: Scale) -> list[Measured]:
-    """How much slower a submit is after thousands of them: nothing may grow with the calls."""
+    """How much slower a submit is after thousands of others: nothing may grow with the calls."""
     count, owners = scale.of(100, 3_000, 10_000), 10
     scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
     with scratch as folder, Palimpsest.open(folder) as store:

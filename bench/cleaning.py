@@ -1,6 +1,6 @@
-"""A file cleaned by one command, divided by embedding its distinct texts; and its joins.
+"""The time of cleaning a file, divided by that of embedding its distinct texts; and its joins.
 
-The file has all rows of all streams in order, then subjects of commits in theirs: real texts with
+The file has all rows of all streams in order, then commit subjects in their order: real texts with
 their real repeats, nothing added. `python -m bench.cleaning --data DIR` compares the joins of each
 stream with those of a store.
 """
@@ -36,7 +36,7 @@ Join = tuple[int, int, str]
 
 
 def cleaning(scale: Scale) -> list[Measured]:
-    """Processor time of the whole command, start and model included, in a process of its own."""
+    """Processor time of the whole command, including start and model, in its own process."""
     texts = rows_of(scale.data, scale.of(500, 5_000, 50_000))
     engine = load_engine()
     distinct = sorted(dict.fromkeys(texts), key=len)
@@ -86,7 +86,7 @@ finally:
     lines = open("/proc/self/status").read().splitlines()
     print(*(line for line in lines if line.startswith("VmHWM:")), file=sys.stderr)
 """
-"""The command, and its peak memory: that of `wait4` begins with what this process has."""
+"""Runs the command and reports its peak memory, because `wait4` includes this process's memory."""
 
 
 def _clean(file: Path, *options: str) -> tuple[float, float, dict[str, Any]]:
@@ -100,7 +100,7 @@ def _clean(file: Path, *options: str) -> tuple[float, float, dict[str, Any]]:
 
 
 def rows_of(data: Path | None, count: int) -> list[str]:
-    """Texts of real rows in order, with their repeats; without data made up, each third again."""
+    """Texts of real rows in order, with repeats; without data, made-up ones, a third repeated."""
     if data is None:
         made = [*islice(sentences(), count)]
         return [*made[count // 3 :], *made[count // 3 : 2 * (count // 3)]][:count]
@@ -119,9 +119,9 @@ def _rows(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def compared(rows: Sequence[dict[str, Any]], engine: Engine) -> tuple[set[Join], set[Join]]:
-    """The joins of `clean` and those of a store under `standard` without a judge, by row numbers.
+    """The joins of `clean`, and those of a store under `standard` without a judge, by row number.
 
-    Rows are compared within their owner, and have no session in either.
+    In both, rows are compared within their owner, and have no session.
     """
     policy = load_policy("standard")
     texts = Texts.read(ScopedText(row["text"], scope=row["owner_id"]) for row in rows)
@@ -145,7 +145,7 @@ def compared(rows: Sequence[dict[str, Any]], engine: Engine) -> tuple[set[Join],
 
 
 def main() -> int:
-    """Print for each stream, by owner and as one scope, how the joins differ; 1 if any do."""
+    """Print how the joins differ for each stream, by owner and as one scope; 1 if any differ."""
     parser = argparse.ArgumentParser(prog="python -m bench.cleaning", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder with streams/")
     asked = parser.parse_args()

@@ -1,4 +1,4 @@
-"""The cluster beside the embedded runtime and the bare embedder, and how long a candidate takes."""
+"""The cluster compared with the embedded runtime and the bare embedder, and its latency."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from palimpsest.streams.embedder import load_engine
 
 ROUNDS = 3
 WARM = 0.1
-"""The share of the decisions at the beginning that is not timed: what happens once happens then."""
+"""The share of the first decisions that is not timed, because one-time work happens then."""
 LATE = "0.1"
-"""Seconds that the event loop may be late, as the bucket of its figure is called."""
+"""Seconds that the event loop may be late, as named by the bucket of its metric."""
 PALIMPSEST = (sys.executable, "-c", "from palimpsest.cli.main import main; main()")
 
 
 def worker_and_stub(scale: Scale) -> list[Measured]:
-    """A worker that works off what waits, divided by the embedded runtime on the same input."""
+    """A worker that works off a backlog, divided by the embedded runtime on the same input."""
     count = scale.of(2_000, 10_000, 40_000)
     owners = count // 50
     texts = [(f"owner {n % owners}", text) for n, text in enumerate(islice(sentences(), count))]
@@ -52,7 +52,7 @@ def worker_and_stub(scale: Scale) -> list[Measured]:
 
 
 def worker_and_embedder(scale: Scale) -> list[Measured]:
-    """A worker on new texts, divided by the same texts through the embedder alone."""
+    """A worker on new texts, divided by the embedder alone on the same texts."""
     texts = distinct(scale.data, scale.of(256, 4_096, 4_096))
     engine = load_engine()
     bare_seconds(engine, texts[:WINDOW])
@@ -74,10 +74,10 @@ def worker_and_embedder(scale: Scale) -> list[Measured]:
 def _worked_off(
     texts: Sequence[OwnedText], earlier: int, *, stub: bool
 ) -> tuple[float, dict[str, float]]:
-    """Decisions per second of a worker that finds all of it in the topic, and its figures.
+    """Decisions per second of a worker that finds all records in the topic, and its metrics.
 
-    The broker is not one that has just been started, which takes twice as long for a record: it has
-    served another worker before.
+    The broker has served another worker before: a broker that has just been started takes twice as
+    long for a record.
     """
     with installation() as made:
         first = enumerate(islice(sentences(), earlier))
@@ -107,7 +107,7 @@ def _in_time(figures: dict[str, float]) -> float:
 
 
 def latency(scale: Scale) -> list[Measured]:
-    """From publishing to the decision, and to its row in `dedup_log`, with nothing else running."""
+    """Latency from publishing to the decision and to its row in `dedup_log`, without other load."""
     texts = sentences()
     with installation() as made, _following(made) as store:
         worker = made.worker("one", stub=False)
@@ -130,7 +130,7 @@ def latency(scale: Scale) -> list[Measured]:
 
 
 async def _decisions_one_by_one(made: Installation, texts: Sequence[str]) -> list[float]:
-    """Milliseconds of each, with a pause of its own length before it."""
+    """Milliseconds of each decision, with a pause of a different length before each."""
     chance = random.Random(1)
     found = []
     async with made.client() as client, made.decisions() as decisions:
@@ -147,7 +147,7 @@ async def _decisions_one_by_one(made: Installation, texts: Sequence[str]) -> lis
 
 @contextmanager
 def _following(made: Installation) -> Iterator[Path]:
-    """A projector on a store of its own."""
+    """Run a projector on its own store; gives the store's folder."""
     store = made.folder / "store"
     words = ["--store", str(store), "project", "--bootstrap", made.connection.bootstrap]
     with (made.folder / "project.log").open("wb") as log:

@@ -1,4 +1,4 @@
-"""What the guard costs a pair of texts: processor time, with both texts new and with both read."""
+"""The guard's processor time for a pair of texts: both new, and both read before."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from palimpsest.streams.guard import compare, read
 
 ROUNDS = 3
 LENGTHS = (1, 32)
-"""KiB of the long texts; the figure is linear if the ratio of their costs is that of these."""
+"""KiB of the long texts; the cost is linear if it grows by the same ratio."""
 
 
 def guard(scale: Scale) -> list[Measured]:
-    """Labelled pairs of `pairs/` of the data, or sentences that follow each other; long texts."""
+    """Labelled pairs from the data's `pairs/`, or successive sentences; and long texts."""
     pairs = _pairs(scale)
     new, known = list[list[float]](), list[list[float]]()
     for _ in range(ROUNDS):
@@ -52,7 +52,7 @@ def _pairs(scale: Scale) -> Sequence[tuple[str, str]]:
 
 
 def _long(length: int, seed: int) -> float:
-    """What a pair of texts of `length` KiB costs that differ in their last word, in µs."""
+    """The cost, in µs, of a pair of texts of `length` KiB that differ in their last word."""
     text = ""
     for sentence in sentences(seed):
         text += sentence + " "

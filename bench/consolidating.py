@@ -1,4 +1,4 @@
-"""How long the end of a session takes that has a thousand memories to consolidate."""
+"""How long it takes to end a session that has a thousand memories to consolidate."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from palimpsest.streams.policies import load_policy
 
 LAYERED = load_policy("layered")
 UNSEEING = LAYERED.model_copy(update={"checks": (), "name": "unseeing"})
-"""Everything is stored: the pipeline would have joined much of it."""
+"""A policy that stores everything: the usual one would join many texts on arrival."""
 OWNER, SESSION = "one", "session"
 RUNS = 5
 
 
 def session_end(scale: Scale) -> list[Measured]:
-    """Seconds from the call to the durable end of a session, with every join that it leads to."""
+    """Seconds from the call until the session's end and all its joins are durable."""
     texts = _texts(scale.of(100, 1_000, 1_000))
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
         filled = Path(folder) / "filled"
@@ -45,7 +45,7 @@ def session_end(scale: Scale) -> list[Measured]:
 
 
 def _texts(count: int) -> list[str]:
-    """Half of them made up, the other half those with another word at the end."""
+    """Texts of which half are made up, and the other half the same with another word at the end."""
     half = [*islice(sentences(), count // 2)]
     return [*half, *(f"{text.rstrip('.')} indeed." for text in half)]
 
@@ -54,7 +54,7 @@ def _run(filled: Path, folder: Path) -> tuple[float, dict[str, float]]:
     shutil.copytree(filled, folder)
     with Palimpsest.open(folder) as store:
         store.status()
-        store.recall(OWNER, "warm")  # the owner is in memory, as after the session itself
+        store.recall(OWNER, "warm")  # the owner is in memory, as at the end of a real session
         began = time.perf_counter()
         answer = store.end_session(OWNER, SESSION)
         took = (time.perf_counter() - began) * 1000

@@ -1,4 +1,4 @@
-"""A day of an agent without a judge: facts that change, each said among a thousand others."""
+"""A day of an agent without a judge: facts that change, among a thousand others."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from palimpsest import Palimpsest
 
 OWNER = "ada"
 SESSION = 20
-"""Rows of a session."""
+"""Rows per session."""
 CORRECTIONS = [
     orjson.loads(line)
     for line in Path(__file__).with_name("corrections.jsonl").read_bytes().splitlines()
 ]
-"""What was so before and what is so after, with a question that either answers."""
+"""Facts before and after a change, with a question that either answers."""
 FIRST = 8
-"""The first are of eight kinds, as in the issue; those after them were written to find misses."""
+"""The first corrections are of eight kinds; those after them were written to find misses."""
 
 
 def corrections(scale: Scale) -> list[Measured]:
-    """How many corrections are found with the new fact before the old one, by `recall` of 5."""
+    """How many corrections a `recall` of 5 finds with the new fact before the old one."""
     rows = scale.of(200, 1_000, 1_000)
     return [
         Measured(
@@ -53,13 +53,13 @@ def _found_first(asked: list[dict[str, str]], rows: int, data: Path | None) -> l
 
 
 def _first(one: dict[str, str], faces: list[str]) -> bool:
-    """Whether the new fact is there, and before the old one."""
+    """Whether the new fact is found, and comes before the old one."""
     among = [face for face in faces if face in (one["before"], one["after"])]
     return among[:1] == [one["after"]]
 
 
 def _day(asked: list[dict[str, str]], rows: int, data: Path | None) -> list[str]:
-    """Other facts, with what was so in their first half and what is so in their second."""
+    """Other facts, with the old facts in their first half and the new ones in their second."""
     chance = random.Random(1)
     others = [text for _, text in distinct(data, rows * 10)]
     chance.shuffle(others)

@@ -1,6 +1,6 @@
-"""How often an audit, a certificate after errors, and an estimate are wrong: by simulation.
+"""Simulates how often an audit, a certificate after errors, and an estimate are wrong.
 
-Nothing is measured but chance: the seeds are fixed, so the numbers are the same everywhere.
+Only chance is measured, with fixed seeds, so the numbers are the same on every machine.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ PLACES = {
     600: (1, 6, 40, 150),
     10_000: (50, 101, 500),
 }
-"""Numbers of joins, and of wrong ones among them."""
+"""Numbers of joins, with the numbers of wrong ones among them."""
 LOOKS = 1_500
-"""Labels after which an audit of many joins is left: nobody goes on for longer."""
+"""Labels after which an audit of many joins is abandoned: nobody would continue for longer."""
 
 JOINS, WRONG, TARGET = 400, 16, 0.02
 FIRST_LOOK, SECOND_LOOK = 150, 200
-"""Labels of two rounds: the first finds errors, which are un-merged, the second certifies."""
+"""Labels of two rounds: the first finds errors, which are un-merged; the second certifies."""
 PAIRS = [f"pair {number}" for number in range(JOINS)]
 
 SIZES = (1_600, 800, 400, 200, 100, 40)
@@ -38,16 +38,16 @@ MIXES = {
     "one stratum": (0.0, 0.0, 0.0, 0.0, 0.0, 0.5),
     "all alike": (0.3,) * 6,
 }
-"""The shares of duplicates in strata of these sizes."""
+"""Shares of duplicates in the strata."""
 LABELS = 160
-"""Of an estimate of 200, without the fifth at random."""
+"""The labels of an estimate of 200, without the fifth for random pairs."""
 
 Reorder = Callable[[str, str, list[str]], list[str]]
-"""The order of the second round, from both seeds and the joins that stand."""
+"""Makes the order of the second round from both seeds and the standing joins."""
 
 
 def coverage(scale: Scale) -> list[Measured]:
-    """The share of runs that are wrong, each at most what is claimed."""
+    """The shares of runs that are wrong; each must be at most what is claimed."""
     runs = scale.of(200, 5_000, 5_000)
     found = [
         _wrong(f"bound: {wrong:,} of {size:,} joins wrong", ever_rejected(size, wrong, runs), runs)
@@ -78,7 +78,7 @@ def _wrong(name: str, share: float, runs: int, reach: float | None = DELTA) -> M
 
 
 def ever_rejected(joins: int, wrong: int, runs: int, delta: float = DELTA) -> float:
-    """In which share of random orders the true number of errors is rejected by any label."""
+    """The share of random orders in which some label rejects the true number of errors."""
     chance = np.random.default_rng(wrong)
     truth = Hypotheses(joins, np.full(runs, float(wrong)))
     rejected = np.zeros(runs, dtype=bool)
@@ -92,9 +92,9 @@ def ever_rejected(joins: int, wrong: int, runs: int, delta: float = DELTA) -> fl
 
 
 def wrong_certificates(runs: int, reorder: Reorder, delta: float = DELTA) -> float:
-    """In which share of runs the second of two rounds certifies the target although more are wrong.
+    """The share of runs whose second round certifies the target although more joins are wrong.
 
-    What the first round found is un-merged by then.
+    Before that round, the errors that the first one found were un-merged.
     """
     return sum(_certifies_wrongly(run, reorder, delta) for run in range(runs)) / runs
 
@@ -115,7 +115,7 @@ def _certifies_wrongly(run: int, reorder: Reorder, delta: float) -> bool:
 
 
 def ever_overrated(share: float, runs: int, delta: float = 0.01) -> float:
-    """In which share of runs of 100 probes the bound of what is found is ever above the truth."""
+    """The share of runs of 100 probes in which the detection bound ever exceeds the true share."""
     chance, ever = np.random.default_rng(7), 0
     for _ in range(runs):
         bound = DetectionBound(delta)
@@ -128,7 +128,7 @@ def ever_overrated(share: float, runs: int, delta: float = 0.01) -> float:
 
 
 def covered(shares: Sequence[float], runs: int) -> float:
-    """In which share of runs an estimate's interval has the true number of missed duplicates."""
+    """The share of runs in which an estimate's interval contains the true number of duplicates."""
     chance, hits = np.random.default_rng(11), 0
     truth = [round(size * share) for size, share in zip(SIZES, shares, strict=True)]
     for _ in range(runs):
@@ -147,7 +147,7 @@ def _looked(
     more: Sequence[int],
     truth: Sequence[int],
 ) -> list[StratumCounts]:
-    """The strata after that many more labels of each, drawn without replacement."""
+    """The strata after `more` labels each, drawn without replacement."""
     found = []
     for stratum, count, same in zip(strata, more, truth, strict=True):
         unseen = stratum.pairs - stratum.labels

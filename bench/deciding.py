@@ -1,4 +1,4 @@
-"""What deciding costs by itself: under an engine that costs next to nothing."""
+"""The cost of deciding alone, with an engine that costs next to nothing."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from palimpsest.streams.embedder import load_engine
 from palimpsest.streams.policies import load_policy
 
 EACH = 100
-"""Candidates of each owner."""
+"""Candidates per owner."""
 SECTIONS = 5
 SUBJECTS = Path("throughput/commit_subjects.jsonl.gz")
 """Real texts, in the folder of `--data`."""
 
 
 def owners(scale: Scale) -> list[Measured]:
-    """Decisions per second and resident memory: many owners, a hundred candidates each, in turn."""
+    """Decisions per second and resident memory: many owners in turn, a hundred candidates each."""
     count = scale.of(50, 1_000, 10_000)
     load_engine().embed(["the default engine is in memory, as it is in use"])
     with scratch_store(StubEngine()) as store:
@@ -38,7 +38,7 @@ def owners(scale: Scale) -> list[Measured]:
         rates, busy = [], 0.0
         for _ in range(SECTIONS):
             some = list(islice(stream, count * EACH // SECTIONS))
-            before = time.process_time()  # making up sentences is nobody's cost
+            before = time.process_time()  # making up sentences is not measured
             rates.append(len(some) / store.ingest(some))
             busy += time.process_time() - before
         total = store.log.head()
@@ -60,15 +60,15 @@ def _in_turn(owners: int) -> Iterator[OwnedText]:
 
 
 def resident() -> float:
-    """The most megabytes that this process ever had in memory."""
+    """The peak resident memory of this process, in MB."""
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most / 2**20 if sys.platform == "darwin" else most / 2**10
 
 
 class _Ticks:
-    """A clock that is asked once for each decision, and notes how busy its thread was till then.
+    """A clock that is read once per decision, and then notes its thread's processor time.
 
-    Processor time, because what other processes and threads do between is no decision's cost.
+    Processor time, because other processes and threads are not part of a decision's cost.
     """
 
     def __init__(self) -> None:
@@ -79,12 +79,12 @@ class _Ticks:
         return datetime.now(UTC)
 
     def costs(self) -> list[float]:
-        """Milliseconds of each decision, sorted; the first of a window has its commit in it."""
+        """Milliseconds of each decision, sorted; a window's first decision includes a commit."""
         return sorted((np.diff(self.at) * 1e3).tolist())
 
 
 def growing(scale: Scale) -> list[Measured]:
-    """What a decision costs in one scope of a thousand, ten thousand, a hundred thousand texts.
+    """The cost of a decision in one scope of a thousand, ten thousand and a hundred thousand texts.
 
     Made-up sentences share 249 words, so that most of them have words in common; real ones do not.
     """
@@ -101,7 +101,7 @@ def growing(scale: Scale) -> list[Measured]:
 
 
 def distinct_subjects(file: Path) -> Iterator[str]:
-    """Each text of a compressed file of rows once, in their order."""
+    """Each distinct text of a compressed file of rows, in order."""
     with gzip.open(file) as lines:
         yield from dict.fromkeys(orjson.loads(line)["text"] for line in lines)
 

@@ -1,9 +1,9 @@
-"""The presets on the same real streams, one beside the other: `make bench ARGS="designs --data D"`.
+"""Compares the presets on the same real streams: `make bench ARGS="designs --data D"`.
 
-What a stream lacks is drawn by a seeded rule (`rows`). The clock is driven by the rows' times:
+Fields that a stream lacks are drawn by a seeded rule (`rows`). The rows' times drive the clock:
 batch rules run when a day of the stream is over (a janitor's once a week, the clean-up of
-`replace-or-merge` once, at the end), and a session ends with its last row. The labels
-of a stream stand in for the judge; where there are none, nobody answers, and candidates wait.
+`replace-or-merge` once, at the end), and a session ends with its last row. The labels of a stream
+take the judge's place; without labels nobody answers, and candidates wait.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ STREAMS = ("labelled_e2e", "multi_extractor", "generative_agents", "longmemeval_
 SEED = 20_260_101
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 DESIGNS = [name for name in preset_names() if load_policy(name).model == DEFAULT_MODEL]
-"""Presets that differ in more than the model."""
+"""The presets that differ in more than the model."""
 STEP = timedelta(minutes=20)
-"""Between two rows of a stream without times."""
+"""The time between two rows of a stream without times."""
 SESSION_ROWS = 12
-"""Rows of an owner that make a session, in a stream without sessions."""
+"""Rows of an owner per session, in a stream without sessions."""
 CATEGORIES = ("observation",) * 9 + ("constraint",)
 IMPORTANCE = (0.1, 0.3, 0.5, 0.7, 0.9)
 CONFIDENCE = (0.6, 0.7, 0.8, 0.9, 0.95)
@@ -70,7 +70,7 @@ CONFIDENCE = (0.6, 0.7, 0.8, 0.9, 0.95)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One candidate of a stream, when it is said, and its label."""
+    """One candidate of a stream, with its time and its label."""
 
     said: dict[str, Any]
     at: datetime
@@ -79,7 +79,7 @@ class Row:
 
     @property
     def decided_at(self) -> datetime:
-        """Its own time to five minutes, where the stream has times; else the end of its day."""
+        """Its own time to five minutes, if the stream has times; else the end of its day."""
         if self.timed:
             return self.at - timedelta(
                 minutes=self.at.minute % 5, seconds=self.at.second, microseconds=self.at.microsecond
@@ -92,16 +92,17 @@ class Row:
         return candidate_id(self.said["owner_id"], self.said["source"], self.said["id"])
 
     def as_input(self) -> Input:
-        """The row as a producer sends it."""
+        """The row as a producer would send it."""
         row = RawRow(orjson.dumps(self.said), self.said["source"], 1)
         return Input(row, understand(row))
 
 
 def rows(file: Path, limit: int | None = None) -> list[Row]:
-    """A stream in the order of its times; what it lacks is drawn.
+    """The rows of a stream in order of time; missing fields are filled in.
 
-    A time: a row every 20 minutes. A session: twelve rows of its owner. Importance, confidence and
-    category: by a seeded draw for each row, one in ten a `constraint`.
+    Without times, a row comes every 20 minutes; without sessions, twelve rows of an owner form one.
+    Importance, confidence and category are drawn with a seed for each row; one row in ten is a
+    `constraint`.
     """
     chance = random.Random(SEED)
     found: list[Row] = []
@@ -128,10 +129,10 @@ def rows(file: Path, limit: int | None = None) -> list[Row]:
 
 
 class LabelJudge:
-    """Answers by the labels of a stream; without any it never answers. Counts what it is asked.
+    """Answers by the labels of a stream, or never if there are none. Counts its questions.
 
-    `usd` is what the policy's model would cost at its list price with one pair in each request:
-    at most, for pairs share requests and the service caches the prompt.
+    `usd` is an upper bound: the list price of the policy's model with one pair per request. In
+    reality pairs share requests, and the service caches the prompt.
     """
 
     recorded = None
@@ -153,7 +154,7 @@ class LabelJudge:
         return bool(self._gold)
 
     def says(self, a: str, b: str) -> Answer:
-        """What the labels say of two candidates."""
+        """The answer of the labels about two candidates."""
         if not self.answers:
             return "unavailable"
         self.pairs += 1
@@ -173,7 +174,7 @@ class LabelJudge:
         ]
 
     async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
-        """The longest of the texts, where all are of one label; else nothing is composed."""
+        """The longest of the texts, if all have the same label; else nothing is composed."""
         neighbour = sources[0].candidate_id
         if not self.answers:
             return CompositionAnswer(None, Verdict(neighbour_id=neighbour, answer="unavailable"))
@@ -189,7 +190,7 @@ class LabelJudge:
 
 @dataclass(slots=True)
 class Result:
-    """What a preset made of a stream. `seconds` are without the embedding."""
+    """The result of a preset on a stream. `seconds` exclude the embedding."""
 
     stream: str
     preset: str
@@ -215,12 +216,12 @@ class KnownTexts:
         self._engine = engine
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        """The vectors; those of composed texts are made now."""
+        """The vectors; only composed texts are embedded now."""
         return [self._known.get(text) or self._engine.embed([text])[0] for text in texts]
 
 
 class Clock:
-    """Stands where the stream is."""
+    """A clock that shows the stream's time."""
 
     def __init__(self) -> None:
         self.now = BEGIN
@@ -245,11 +246,11 @@ class Driven:
         self._waiting: dict[str, None] = {}
 
     def ledger(self, owner_id: str) -> Ledger:
-        """The writer's own."""
+        """The writer's own ledger of an owner."""
         return self.store.session.writer.owners.get(owner_id).ledger
 
     def day(self, said: Sequence[Row], ended: Collection[tuple[str, str]]) -> None:
-        """A day's rows, then the judge, the sessions that end, and the batch rules."""
+        """Decide on a day's rows, then run the judge, end sessions, and run the batch rules."""
         for at, some in groupby(said, key=lambda row: row.decided_at):
             self.clock.now = at
             decide_all(self.store.session.writer, [row.as_input() for row in some])
@@ -277,7 +278,7 @@ class Driven:
                 pass
 
     def batch(self, due: datetime) -> None:
-        """The policy's batch rules, for the owners who have said something since the last time."""
+        """Run the policy's batch rules for the owners with new rows since the last time."""
         owners = [*self._waiting]
         self._waiting.clear()
         if isinstance(self.policy.dedupe, PairsDedupe):
@@ -286,7 +287,7 @@ class Driven:
             asyncio.run(self._by_judge(owners))
 
     def _judge(self, owner_id: str) -> None:
-        """Answer what waits, until nothing does."""
+        """Answer waiting questions until there are none."""
         if not (self.judge.answers and self.policy.judge.enabled):
             return
         ledger = self.ledger(owner_id)
@@ -332,7 +333,7 @@ def _run(owner_id: str, due: datetime) -> RunRequest:
 
 
 def run_one(stream: str, preset: str, said: Sequence[Row], engine: Engine) -> Result:
-    """A preset on a whole stream."""
+    """Run a preset on a whole stream."""
     policy = load_policy(preset)
     gold = {row.id: row.gold for row in said if row.gold is not None}
     judge = LabelJudge(gold, {row.id: row.said["text"] for row in said}, policy.judge)
@@ -404,7 +405,7 @@ def _false_pairs(clusters: Mapping[str, str], gold: Mapping[str, str]) -> int:
     return together - sum(n * (n - 1) // 2 for n in both.values())
 
 
-# -- what is printed -----------------------------------------------------------------------------
+# -- output --------------------------------------------------------------------------------------
 
 
 def table(results: Sequence[Result]) -> Table:
@@ -438,7 +439,7 @@ def table(results: Sequence[Result]) -> Table:
 
 
 def draw(results: Sequence[Result], file: Path) -> None:
-    """Two charts as one SVG: what is left of each stream, and precision beside recall."""
+    """Draw two charts as one SVG: the memories left of each stream, and precision and recall."""
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -478,10 +479,10 @@ def draw(results: Sequence[Result], file: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run every preset on every stream; print a table, and draw it where a file is named."""
+    """Run every preset on every stream; print a table, and draw it if a file is named."""
     asked = _options().parse_args(arguments)
     console = Console(stderr=True)
-    logging.disable(logging.WARNING)  # that nobody answers is part of what is measured
+    logging.disable(logging.WARNING)  # that nobody answers is part of the measurement
     engine = load_engine()
     results: list[Result] = []
     with TemporaryDirectory() as folder:

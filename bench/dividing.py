@@ -1,4 +1,4 @@
-"""A memory of thousands: looking at an un-merge, a cut, a person's join, taking it apart."""
+"""A memory of thousands of members: a dry run of an un-merge, a cut, a person's join, a split."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from palimpsest.streams.policies import load_policy
 
 ROUNDS = 5
 WIDE = 0.2
-"""Sentences that share a few words are joined; made-up words of a stub are less alike than that."""
+"""A threshold that joins sentences with some common words; the stub's own words score lower."""
 
 
 def large_memory(scale: Scale) -> list[Measured]:
-    """Seconds of each call about one large memory, until both projections show what it did."""
+    """Seconds of each call about one large memory, until both projections show its effect."""
     count = scale.of(300, 5_000, 5_000)
     looked, cut, joined = [], [], []
     with _store() as store:
@@ -53,7 +53,7 @@ def large_memory(scale: Scale) -> list[Measured]:
 
 
 def _repeats(count: int) -> Iterator[Measured]:
-    """Seconds of looking at an un-merge that takes half of many exact repeats along."""
+    """Seconds of a dry run of an un-merge that takes along half of many exact repeats."""
     with _store() as store:
         texts = [_row("Ada keeps a red kettle."), _row("Ada keeps a blue kettle.")]
         decision_id = store.submit(texts)[1].decision_id

@@ -1,4 +1,4 @@
-"""The whole pipeline beside the bare embedder, and exact repeats, with the default engine."""
+"""The whole pipeline compared with the bare embedder, and exact repeats; default engine."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ REPEATED = 0.62
 
 
 def end_to_end(scale: Scale) -> list[Measured]:
-    """New texts through everything, divided by the same texts through the embedder alone."""
+    """New texts through the whole pipeline, divided by the same through the embedder alone."""
     texts = distinct(scale.data, scale.of(256, 4_096, 8_192))
     count = len(texts)
     engine = load_engine()
     bare_seconds(engine, texts[:WINDOW])
     with scratch_store(engine) as store:
-        store.ingest(texts[:WINDOW])  # imports LanceDB, which takes over a second, once a process
+        store.ingest(texts[:WINDOW])  # imports LanceDB, which takes over a second, once per process
     bare, whole = [], []
     for _ in range(ROUNDS):
         bare.append(count / bare_seconds(engine, texts))
@@ -61,9 +61,9 @@ def end_to_end(scale: Scale) -> list[Measured]:
 
 
 def bulk(scale: Scale) -> list[Measured]:
-    """New texts of one owner, and of many, beside the embedder alone: processor time, in turns.
+    """Processor time of new texts of one owner and of many, compared with the embedder alone.
 
-    The more texts an owner has, the more a newcomer is compared with.
+    Measured in turns. The more texts an owner has, the more a newcomer is compared with.
     """
     texts = [text for _, text in distinct(scale.data, 20_000)]
     random.Random(1).shuffle(texts)
@@ -104,7 +104,7 @@ def bulk(scale: Scale) -> list[Measured]:
 
 
 def long_texts(scale: Scale) -> list[Measured]:
-    """Processor time of a text of the largest size that is accepted, with all of its windows."""
+    """Processor time of a text of the maximum accepted size, with all of its windows."""
     engine = load_engine()
     text = " ".join(islice(sentences(), 4_000))[:MAX_TEXT_BYTES]
     windows = engine.embed([text])[0].windows
@@ -119,7 +119,7 @@ def long_texts(scale: Scale) -> list[Measured]:
 
 
 def bare_seconds(engine: Engine, texts: Sequence[OwnedText]) -> float:
-    """Seconds for the texts, window by window, as the pipeline submits them."""
+    """Seconds for embedding the texts, window by window, as the pipeline submits them."""
     embedder = Embedder(engine, remembered=0)
     begun = time.perf_counter()
     for start in range(0, len(texts), WINDOW):
@@ -129,7 +129,7 @@ def bare_seconds(engine: Engine, texts: Sequence[OwnedText]) -> float:
 
 
 def distinct(data: Path | None, count: int) -> list[OwnedText]:
-    """Distinct texts with their owners, at most this number: real ones if there are any."""
+    """At most `count` distinct texts with their owners: real ones if there are any."""
     if data is None:
         return [(f"owner {n % 20}", text) for n, text in enumerate(islice(sentences(), count))]
     texts: dict[str, str] = {}
@@ -142,7 +142,7 @@ def distinct(data: Path | None, count: int) -> list[OwnedText]:
 
 
 def repeats(scale: Scale) -> list[Measured]:
-    """Candidates per second where all, or most, are exact repeats under new ids."""
+    """Candidates per second if all, or most, are exact repeats under new ids."""
     texts = distinct(None, 2_000)
     again = random.Random(1).choices(texts, k=scale.of(2_000, 20_000, 100_000))
     rates, busy = [], []

@@ -1,6 +1,6 @@
-"""What a worker has in memory after many bad records, and while it runs for long.
+"""A worker's memory after many bad records, and during a long run.
 
-`python -m bench soak` is the second: half an hour, so that it is no part of `python -m bench`.
+`python -m bench soak` is the long run; it takes half an hour, so `python -m bench` leaves it out.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Record = tuple[bytes | None, bytes, int]
 """The key, the value and the partition."""
 AT_ONCE = 5_000
 MOST_GROWTH = 1.1
-"""Of the memory, from the first count of bad records to the last."""
+"""Maximum growth of the memory from the first count of bad records to the last."""
 MOST_SLOPE = 1.0
-"""Percent of the memory in the whole time."""
+"""Maximum growth of the memory in the whole time, in percent."""
 
 
 # -- bad records -----------------------------------------------------------------------------------
@@ -39,7 +39,7 @@ MOST_SLOPE = 1.0
 def bad_records(scale: Scale) -> list[Measured]:
     """The memory of `palimpsest worker` after bad records, divided by that after the first ones.
 
-    All wait when it starts, so that it holds as many at each count as it ever does.
+    All records wait when it starts, so that at each count it holds as many as it ever does.
     """
     first, last = scale.of(1_000, 10_000, 10_000), scale.of(5_000, 100_000, 300_000)
     steps = [first, *(n for n in (30_000, 100_000) if first < n < last), last]
@@ -61,7 +61,7 @@ def bad_records(scale: Scale) -> list[Measured]:
 
 
 def _bad() -> Iterator[Record]:
-    """Records that cannot be read, each for one of five reasons and with bytes of its own."""
+    """Unreadable records, each for one of five reasons, no two with the same bytes."""
     for number in count():
         owner = f"owner {number % 1_000}"
         home = partition_of(owner, PARTITIONS)
@@ -81,7 +81,7 @@ def _has_letters(worker: Worker, count: int) -> bool:
 
 
 def _done(worker: Worker, *counted: str) -> float:
-    time.sleep(0.5)  # looking costs the worker something
+    time.sleep(0.5)  # reading metrics costs the worker time
     return sum(n for name, n in worker.figures().items() if name.startswith(counted))
 
 
@@ -105,22 +105,22 @@ async def _send(made: Installation, records: Sequence[Record]) -> None:
 # -- soak ------------------------------------------------------------------------------------------
 
 LOADED = 2_000
-"""Candidates that the worker may have loaded, so that its ledgers are full when it begins: with the
-usual 80,000 they would grow in all this time."""
+"""Candidates that the worker may have loaded, so that its ledgers are full at the beginning: with
+the usual 80,000 they would grow all the time."""
 OFFERED_FIRST = 20_000
-"""Records before it begins: the caches of the latest texts, some thousands, are full then."""
+"""Records before it begins, to fill the caches of the latest texts, which hold some thousands."""
 EACH = 20
-"""Candidates of each owner: new owners come all the time, and others must leave."""
+"""Candidates per owner, few, so that new owners come all the time, and others must leave."""
 MINUTES = 30.0
 SAMPLE_SECONDS = 1.0
 SETTLE_SECONDS = 60
 
 
 def soak(scale: Scale, minutes: float = MINUTES, rate: float | None = None) -> list[Measured]:
-    """How a worker's memory grows at half of the rate that it is measured at first.
+    """How a worker's memory grows at half of its maximum rate, which is measured first.
 
-    Of ten records five are new texts, three repeats, one is of an owner who may have left memory,
-    and one cannot be read.
+    Of every ten records, five are new texts and three repeats, one is from an owner who may have
+    left memory, and one is unreadable.
     """
     first = scale.of(500, OFFERED_FIRST, OFFERED_FIRST)
     stream = _stream()
@@ -161,13 +161,13 @@ def soak(scale: Scale, minutes: float = MINUTES, rate: float | None = None) -> l
 
 
 def slope(samples: Sequence[float]) -> float:
-    """What samples grow by from the first to the last, in percent of their mean: their line's."""
+    """Growth from the first sample to the last, in percent of the mean, by a fitted line."""
     line = np.polynomial.Polynomial.fit(range(len(samples)), samples, 1)
     return float((line(len(samples) - 1) - line(0)) / np.mean(samples) * 100)
 
 
 def quarters(samples: Sequence[float]) -> list[float]:
-    """The mean of each quarter of the time: a leak grows in all of them, a high-water mark once."""
+    """The mean of each quarter of the time: a leak grows in every quarter, a peak only in one."""
     return [float(np.mean(part)) for part in np.array_split(samples, 4)]
 
 
@@ -199,7 +199,7 @@ def _decided(worker: Worker) -> float:
 async def _steadily(
     made: Installation, worker: Worker, stream: Iterator[Record], rate: float, seconds: float
 ) -> list[float]:
-    """Publish at a rate; the megabytes that the worker had each second."""
+    """Publish at a rate; returns the worker's memory in MB at each second."""
     producer = AIOKafkaProducer(**made.connection.arguments(), acks="all", linger_ms=50)
     await producer.start()
     topic, sent = made.topics.name("candidates"), 0
@@ -221,7 +221,7 @@ async def _steadily(
 
 
 def main(arguments: Sequence[str]) -> list[Measured]:
-    """What `python -m bench soak` was asked for."""
+    """Run `python -m bench soak` with its arguments."""
     parser = argparse.ArgumentParser(prog="python -m bench soak", description=soak.__doc__)
     parser.add_argument("--minutes", type=float, default=MINUTES)
     parser.add_argument("--rate", type=float, help="records a second; half of the measured rate")

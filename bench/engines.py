@@ -1,4 +1,4 @@
-"""The model in integers of eight bits beside full precision, in turns, as processor time."""
+"""Processor time of the model with 8-bit integers compared with full precision, in turns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from palimpsest.streams.embedder import INT8_MODEL, Engine, load_engine
 ROUNDS = 10
 OWNER = "owner"
 SHORT = 64
-"""Letters of a short text, at most."""
+"""Maximum number of characters of a short text."""
 
 
 def engines(scale: Scale) -> list[Measured]:
@@ -37,7 +37,7 @@ def engines(scale: Scale) -> list[Measured]:
 
 
 def _calls(texts: Sequence[str], held: int, rounds: int, kind: str) -> list[Measured]:
-    """A submit and a recall in stores of the same memories, under `standard` and with int8."""
+    """A submit and a recall in stores with the same memories, under `standard` and with int8."""
     taken: dict[str, list[list[float]]] = {"submit": [], "recall": []}
     with ExitStack() as stack:
         stores = []
@@ -80,7 +80,7 @@ def _ms_of(store: Palimpsest, call: str, arguments: tuple[object, ...]) -> float
 def _compared(
     what: str, full: Engine, int8: Engine, calls: list[list[str]], kind: str, *, reach: float
 ) -> Measured:
-    """`int8` divided by `full`; the first round, in which nothing is warm, is left out."""
+    """`int8` divided by `full`, without the first round, in which nothing is warm."""
     rounds = [[_busy_ms(engine, calls) for engine in (full, int8)] for _ in range(ROUNDS + 1)][1:]
     count = sum(map(len, calls))
     return Measured(

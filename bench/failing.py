@@ -1,4 +1,4 @@
-"""How long a worker's partitions wait when it is killed, and what a worker has in memory."""
+"""How long a worker's partitions wait after it is killed, and a worker's memory."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 
 EACH = 10
-"""Candidates of each owner."""
+"""Candidates per owner."""
 PAUSE_SECONDS = 0.05
 ROUNDS = 3
 STANDING_BY = "standing by for partitions"
 
 
 def failover(scale: Scale) -> list[Measured]:
-    """From SIGKILL of a worker until all of its partitions decide again, its session apart."""
+    """Seconds from a worker's SIGKILL until all its partitions decide again, less its session."""
     size = scale.of(2_000, 100_000, 1_000_000)
     with installation() as made:
         _import(made, size)
@@ -55,7 +55,7 @@ def failover(scale: Scale) -> list[Measured]:
 
 
 def _fail_over(made: Installation, which: str, *, standby: bool) -> float:
-    """Seconds, with two new workers that have no replicas when they start."""
+    """Seconds of one failover, between two new workers that start without replicas."""
     workers = [made.worker(f"{which} {n}", stub=True, standby=standby) for n in (1, 2)]
     until(lambda: all(map(_has_half, workers)), "each has half of the partitions")
     until(lambda: not standby or all(w.says(STANDING_BY) for w in workers), "they stand by")
@@ -66,7 +66,7 @@ def _fail_over(made: Installation, which: str, *, standby: bool) -> float:
 
 
 def _import(made: Installation, size: int) -> None:
-    """Decisions of `count` candidates, as an exported log brings them."""
+    """Import an exported log with decisions on `size` candidates."""
     folder = made.folder / "imported"
     folder.mkdir()
     with Log.create(folder / "log.sqlite") as log:
@@ -82,7 +82,7 @@ def _stored(size: int) -> Iterator[OwnedText]:
 
 
 def _assignments(worker: Worker) -> list[set[int]]:
-    """The partitions that a worker said that it has, each time that it was assigned some."""
+    """The partitions in a worker's log, for each assignment."""
     assigned = re.findall(rf"{READY} ([\d, ]+)", worker.log.read_text(errors="replace"))
     return [{int(one) for one in partitions.split(", ")} for partitions in assigned]
 
@@ -92,14 +92,14 @@ def _has_half(worker: Worker) -> bool:
 
 
 def _never_had(worker: Worker, other: Worker) -> bool:
-    """Whether it never had what the other one has now."""
+    """Whether a worker never had the partitions that the other one has now."""
     return not _assignments(other)[-1] & set().union(*_assignments(worker))
 
 
 async def _killed(made: Installation, worker: Worker, which: str) -> float:
     """Seconds until each of its partitions has a decision, while each is offered new texts.
 
-    They are new in each killing, and so are their ids: what is known is decided on no more.
+    Texts and ids are new for each failover, because known candidates are not decided on again.
     """
     waiting = set(_assignments(worker)[-1])
     owners = [_owner_of(partition) for partition in waiting]
@@ -120,9 +120,9 @@ def _owner_of(partition: int) -> str:
 
 
 def memory(scale: Scale) -> list[Measured]:
-    """What a worker has in memory at most, once it has loaded as many owners as it may.
+    """A worker's peak memory once it has loaded as many owners as it may.
 
-    And how soon it is ready: without replicas, and with those that it left.
+    Also the time until it is ready: without replicas, and with those from its last run.
     """
     size = scale.of(2_000, 100_000, 1_000_000)
     offered = [*islice(_newcomers(size // EACH), scale.of(200, 10_000, 30_000))]
@@ -157,7 +157,7 @@ def _ready(made: Installation) -> tuple[Worker, float]:
 
 
 def _candidates(worker: Worker) -> float:
-    time.sleep(1)  # looking costs the worker something
+    time.sleep(1)  # reading metrics costs the worker time
     return worker.figures()["palimpsest_candidates_total"]
 
 

@@ -1,4 +1,4 @@
-"""What a measurement gives, and how large it is made."""
+"""The results of a measurement, and its scale."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from statistics import median
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How much is measured: `small` to try the benchmark, `full` as the figures were asked for.
+    """How much is measured: `small` to try the benchmark, `full` for the sizes of the requirements.
 
     `data` is a folder with streams/*.jsonl of real texts; without it sentences are made up.
     """
@@ -25,9 +25,9 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One line of the table: values of several runs, and what they were to reach.
+    """One line of the table: values of several runs, and the target.
 
-    `reach` is None where there is nothing to reach; `at_most` where less is better.
+    `reach` is the target, None if there is none; `at_most` means that less is better.
     """
 
     name: str
@@ -45,11 +45,11 @@ class Measured:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the median reaches what it should; None where there is nothing to reach."""
+        """Whether the median reaches the target; None if there is none."""
         if self.reach is None:
             return None
         return self.median <= self.reach if self.at_most else self.median >= self.reach
 
 
 Measure = Callable[[Scale], list[Measured]]
-"""Runs in a process of its own."""
+"""Measures a figure; runs in its own process."""

@@ -1,4 +1,4 @@
-"""Logs of any length without deciding anything: each event is one that `decide` would have made."""
+"""Fills logs of any length without deciding: each event is one that `decide` would have made."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def fill(log: Log, texts: Iterable[OwnedText], policy: Policy) -> None:
-    """Append a policy and a `stored` decision for each text; the texts of an owner must differ."""
+    """Append a policy and a `stored` decision for each text; an owner's texts must be distinct."""
     with log.transaction():
         log.append([policy_event(policy, policy_id(policy.hash), None, BEGINNING)])
     events = _stored(texts, policy, StubEngine())

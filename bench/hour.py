@@ -1,9 +1,10 @@
 """An operator's hour with a store of real texts: `python -m bench hour --data DIR`.
 
-Labelled texts are ingested under a careful policy, and a judge that errs now and then answers. Then
-the joins are audited by keyboard and certified, thresholds calibrated on other labels, backtested
-and set; more texts come, and the joins are certified anew, this time on the review page. Whoever
-labels knows what the labels say, and errs as a person does. All is done by the commands.
+Labelled texts are ingested under a careful policy, and a judge that sometimes errs answers. Then
+the joins are audited by keyboard and certified; thresholds are calibrated on other labels,
+backtested and set; more texts come, and the joins are certified again, this time on the review
+page. The simulated person knows the labels, and errs as a real one does. Everything is done through
+the commands.
 """
 
 from __future__ import annotations
@@ -30,19 +31,18 @@ from palimpsest.server.endpoint import Endpoint
 from palimpsest.server.linking import ask_for_link
 
 SETS = ("breaking_nli", "semantoneg", "sugarcrepe_pp", "pawsx_en", "e2e_slots", "cannot_negation")
-"""The files of `DIR/pairs`: half of their texts go into the store, half are labels."""
+"""The files of `DIR/pairs` to use: half of their texts go into the store, half are labels."""
 ONE_WORD = "breaking_nli"
-"""A set of sentences with one word replaced: words that leave the meaning may be exchanged."""
+"""A set of sentences with one word replaced; some replacements keep the meaning."""
 STREAM = "labelled_e2e"
 """A stream of `DIR/streams` with the cluster of each text."""
 NEAR_MISSES = 0.05
-"""The share of pairs that are no duplicates among the labels: the sets are made of near misses, of
+"""The share of the labels that are pairs of different texts. The sets consist of near misses, of
 which a store has far fewer."""
 OWNERS = 30
-"""Of each set of pairs; a stream has its own."""
+"""Number of owners for each set of pairs; a stream has its own."""
 JUDGE_ERRS, PERSON_MISSES, PERSON_ERRS = 0.0004, 0.03, 0.001
-"""The shares of different pairs that the judge calls the same, of wrong joins that the person calls
-right, and of right ones that the person calls wrong."""
+"""Error rates: the judge's on different pairs; the person's on wrong joins, and on right ones."""
 POLICY = """
 name = "careful"
 model = "all-MiniLM-L6-v2"
@@ -57,15 +57,15 @@ checks = [
 ]
 judge = { neighbours = 3, unavailable = "keep" }
 """
-"""What the store begins with: thresholds that somebody guessed."""
+"""The store's first policy, with guessed thresholds."""
 Row = dict[str, str]
 
 
 @dataclass
 class Texts:
-    """The rows of a store, pairs that are kept out of it, and which texts say the same.
+    """The rows of a store, the pairs kept out of it, and which texts say the same.
 
-    `meant` has the cluster of each text of an owner; a pair of two clusters is different.
+    `meant` has the cluster of each text of an owner; two texts of different clusters are different.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -73,21 +73,21 @@ class Texts:
     meant: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def same(self, older: str | None, newer: str | None) -> bool:
-        """Whether two texts of one owner say the same; a text that nobody wrote does not."""
+        """Whether two texts of one owner say the same; False for a text that nobody wrote."""
         return any(
             self.meant.get((owner, older or "")) == self.meant.get((owner, newer or ""), "")
             for owner in self._owners[older or ""]
         )
 
     def index(self) -> None:
-        """Note whose each text is, once all are there."""
+        """Index the texts by owner, once all have been added."""
         self._owners = defaultdict[str, list[str]](list)
         for owner, text in self.meant:
             self._owners[text].append(owner)
 
 
 def read_texts(data: Path, most: int) -> Texts:
-    """Texts of the stream and of the sets, in an order that says nothing; `most` rows."""
+    """Texts of the stream and of the sets, in random order; at most `most` rows."""
     found = Texts()
     lines = (data / "streams" / f"{STREAM}.jsonl").read_bytes().splitlines()
     for row in map(orjson.loads, lines):
@@ -101,7 +101,7 @@ def read_texts(data: Path, most: int) -> Texts:
 
 
 def _read_pairs(found: Texts, name: str, lines: Sequence[bytes]) -> None:
-    """Half of the groups of pairs with a common text are labels, the others are rows."""
+    """Use half of the groups of pairs with a common text as labels, and the others as rows."""
     pairs = [row for row in map(orjson.loads, lines) if row["label"] != "related"]
     near, same, words = _Groups(), _Groups(), _Groups()
     for pair in pairs:
@@ -122,7 +122,7 @@ def _read_pairs(found: Texts, name: str, lines: Sequence[bytes]) -> None:
 
 
 def _replaced(one: str, other: str) -> list[tuple[str, str]]:
-    """The one word in which two texts differ, in both; nothing if there are more."""
+    """The word in which two texts differ, from both; empty if they differ in more."""
     if len(one.split()) != len(other.split()):
         return []
     found = [ends for ends in zip(one.split(), other.split(), strict=True) if ends[0] != ends[1]]
@@ -130,37 +130,37 @@ def _replaced(one: str, other: str) -> list[tuple[str, str]]:
 
 
 class _Groups:
-    """Texts that are connected."""
+    """Groups of connected texts."""
 
     def __init__(self) -> None:
         self._to: dict[str, str] = {}
 
     def of(self, text: str) -> str:
-        """The text that stands for a group."""
+        """The text that represents a text's group."""
         while (to := self._to.get(text, text)) != text:
             text = to
         return text
 
     def unite(self, one: str, other: str) -> None:
-        """Connect two."""
+        """Connect two texts."""
         ends = sorted((self.of(one), self.of(other)))
         self._to[ends[1]] = ends[0]
 
 
 def chance(*words: str) -> float:
-    """A number from 0 to 1 that follows from some words."""
+    """A number from 0 to 1, derived from some words."""
     return int.from_bytes(sha256("\n".join(words).encode()).digest()[:8]) / 2**64
 
 
 class Person:
-    """Labels pairs by what is known of their texts, and errs."""
+    """A simulated person, who labels pairs by the gold clusters, with errors."""
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
         self.said = Counter[str]()
 
     def key(self, older: str, newer: str) -> str:
-        """`r` or `w`."""
+        """The key to press, `r` or `w`."""
         right, luck = self._texts.same(older, newer), chance("person", older, newer)
         key = "wr"[right ^ (luck < (PERSON_ERRS if right else PERSON_MISSES))]
         self.said[key] += 1
@@ -168,7 +168,7 @@ class Person:
 
 
 class Hour:
-    """A store in a folder, and the commands that are given about it, with what they answered."""
+    """A store in a folder, and the commands run on it, with their answers."""
 
     def __init__(self, folder: Path, texts: Texts, tell: Callable[[str], None]) -> None:
         self.folder = folder
@@ -182,7 +182,7 @@ class Hour:
         return orjson.loads(self.ran("--json", *words, status=status).stdout)
 
     def ran(self, *words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-        """A command that ended with a status, and how long it took."""
+        """Run a command, which must end with `status`; records how long it took."""
         begun = time.perf_counter()
         done = subprocess.run(
             self._command(*words), capture_output=True, text=True, cwd=self.folder, check=False
@@ -198,7 +198,7 @@ class Hour:
         return [sys.executable, "-m", "palimpsest", "--store", "store", *words]
 
     def ask_judge(self) -> dict[str, Any]:
-        """Let a judge that errs answer what waits."""
+        """Have a judge that errs answer the waiting questions."""
 
         def judge(older: str, newer: str) -> str:
             same = self.texts.same(older, newer)
@@ -212,7 +212,7 @@ class Hour:
         return answer
 
     def label_in_terminal(self) -> None:
-        """`audit label`, by keys, until it says that it is enough or nothing more can."""
+        """Run `audit label` by keys until it says that the labels suffice, or that none can."""
         command = self._command("audit", "label")
         with subprocess.Popen(
             command,
@@ -242,7 +242,7 @@ class Hour:
     def label_on_page(self) -> None:
         """The same on the review page, in a browser."""
         with serving(self.folder / "store") as server, open_page() as page:
-            page.set_default_timeout(300_000)  # the first load reads all joins
+            page.set_default_timeout(300_000)  # slow: the first load reads all joins
             endpoint = Endpoint(url=server.url, pid=server.pid, operator=server.operator)
             page.goto(ask_for_link(endpoint, None, {"name": "grace"}))
             page.wait_for_url("**/review")
@@ -258,7 +258,7 @@ class Hour:
                 self.keys_seconds["page"].append(time.perf_counter() - pressed)
 
     def wrong(self) -> tuple[int, int]:
-        """How many automatic joins stand that no hash proves, and how many are wrong."""
+        """The numbers of standing automatic joins that no hash proves, and of wrong ones."""
         rows = self.json(
             "sql",
             "SELECT older.text AS older, newer.text AS newer FROM joins"
@@ -270,7 +270,7 @@ class Hour:
 
 
 def spend(folder: Path, texts: Texts, goal: Goal, tell: Callable[[str], None]) -> dict[str, Any]:
-    """The whole hour in an empty folder; the numbers of what became of it."""
+    """Run the whole hour in an empty folder; returns its figures."""
     hour = Hour(folder, texts, tell)
     later = len(texts.rows) // 4
     _write(folder / "rows.jsonl", texts.rows[later:])
@@ -299,7 +299,7 @@ def _write(file: Path, rows: Iterable[Row]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What is to be proven of the joins and of thresholds, and whether there is a browser."""
+    """The targets to prove for joins and thresholds, and whether a browser is used."""
 
     target: float = 0.02
     budget: float = 0.06
@@ -307,7 +307,7 @@ class Goal:
 
 
 def _certified(hour: Hour, goal: Goal, label: Callable[[], None]) -> dict[str, Any]:
-    """Open an audit, label, certify, and check that it holds; with what is known of the joins."""
+    """Open an audit, label, certify and check it; also returns the truth about the joins."""
     joins, wrong = hour.wrong()
     opened = hour.json("audit", "open", "--target", str(goal.target))
     if opened["joins"] != joins:
@@ -329,7 +329,7 @@ def _certified(hour: Hour, goal: Goal, label: Callable[[], None]) -> dict[str, A
 
 
 def _calibrated(hour: Hour, goal: Goal) -> dict[str, Any]:
-    """Calibrate thresholds, backtest them, put them in force: then the certificate is void."""
+    """Calibrate thresholds, backtest them, and put them in force, which voids the certificate."""
     made = hour.json(
         *("calibrate", "--pairs", "labels.jsonl", "--policy", "careful.toml"),
         *("--budget", str(goal.budget), "--to", "calibrated.toml"),
@@ -351,7 +351,7 @@ def _calibrated(hour: Hour, goal: Goal) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Spend the hour, and print what became of it as JSON."""
+    """Run the hour, and print its figures as JSON."""
     parser = argparse.ArgumentParser(prog="python -m bench hour", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="a folder with pairs/, streams/")
     parser.add_argument("--rows", type=int, default=20_000, help="texts; default 20,000")

@@ -1,4 +1,4 @@
-"""Identifiers in questions: whether the memory that has one is among the first five."""
+"""Identifiers in questions: whether the memory with the identifier is among the first five."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ISSUE = re.compile(r"KAFKA-\d+")
 
 
 def identifiers(scale: Scale) -> list[Measured]:
-    """How many of 50 issues are found by their id, by meaning and mixed with words."""
+    """How many of 50 issues are found by their id, by meaning alone and together with words."""
     found = {text: text_id.group(0) for text in _texts(scale) if (text_id := ISSUE.search(text))}
     often = Counter(found.values())
     asked = [text for text, issue in found.items() if often[issue] == 1][:ASKED]
@@ -50,7 +50,7 @@ def identifiers(scale: Scale) -> list[Measured]:
 
 
 def _texts(scale: Scale) -> Iterator[str]:
-    """Subjects of commits that name an issue, or made ones."""
+    """Commit subjects that name an issue, or made-up ones."""
     rows = scale.of(200, 1_500, 1_500)
     if scale.data is None:
         yield from (f"KAFKA-{1_000 + n}: {text}" for n, text in enumerate(distinct(None, rows)))

@@ -1,4 +1,4 @@
-"""An existing store comes in with its vectors: many owners, and one large scope beside it."""
+"""Importing an existing store with its vectors: many owners, and also one large scope."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 
 EACH = 100
-"""Rows of each owner."""
+"""Rows per owner."""
 AT_ONCE = 2_000
 
 
 class Watched(StubEngine):
-    """Counts what it embeds: the rows that are tried, if the vectors are taken."""
+    """Counts the texts it embeds: only the samples, if the source's vectors are accepted."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,12 +42,12 @@ class Watched(StubEngine):
         return super().embed(texts)
 
     def read(self, texts: Sequence[str]) -> list[Tokens]:
-        """Texts without a word that a model would not know."""
+        """The texts as tokens, without a word that a model would not know."""
         return [Tokens([], truncated=False, unknown=()) for _ in texts]
 
 
 def importing(scale: Scale) -> list[Measured]:
-    """Rows per second from a LanceDB table to what is durable, the source's reading included."""
+    """Rows per second from a LanceDB table until they are durable, including reading the source."""
     owners = scale.of(10, 1_000, 1_000)
     alone = scale.of(500, 20_000, 20_000)
     return [

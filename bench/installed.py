@@ -1,7 +1,7 @@
-"""What an installation takes: each distribution that Palimpsest brings, the largest first.
+"""The size of an installation: each distribution that Palimpsest brings, the largest first.
 
-`python -m bench installed [--extras serve,lancedb] [--of palimpsest-client]`. It follows what the
-installed distributions require, so other packages of the environment do not count.
+`python -m bench installed [--extras serve,lancedb] [--of palimpsest-client]`. It follows the
+requirements of installed distributions, so other packages of the environment do not count.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_SHOWN = 16
 
 @dataclass(frozen=True, slots=True)
 class InstalledSize:
-    """The bytes of one distribution: its files, and the bytecode that was compiled from them."""
+    """The bytes of one distribution: its files, and the bytecode compiled from them."""
 
     name: str
     version: str
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def installed(name: str, extras: frozenset[str] = frozenset()) -> list[InstalledSize]:
-    """Every distribution that one requires, in turn, with itself; the largest first.
+    """A distribution with all that it requires, directly or not; the largest first.
 
     Raises PackageNotFoundError if one of them is missing.
     """

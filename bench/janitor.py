@@ -1,4 +1,4 @@
-"""What the nightly janitor looks at, what it misses, and how long it takes outside the judge."""
+"""The nightly janitor: the pairs it looks at, those it misses, and its time without the judge."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from palimpsest.streams.policies import load_policy
 
 STORE_TIME = load_policy("store-time")
 UNSEEING = STORE_TIME.model_copy(update={"checks": (), "name": "unseeing"})
-"""Everything is stored: what the janitor finds then, no newcomer was compared with."""
+"""A policy that stores everything, so that the janitor finds pairs not compared on arrival."""
 PUBLISHED = 467
-"""The number of memories that the document counts 214 thousand comparisons for."""
+"""The number of memories for which the design document counts 214 thousand comparisons."""
 GRAY = 0.88
 RUNS = 3
 
 
 class _AtOnce:
-    """A judge that answers by rules on words, and whose time is not counted."""
+    """A judge that answers by rules on words, and whose time is excluded."""
 
     recorded = None
 
@@ -46,7 +46,7 @@ class _AtOnce:
         self.seconds = 0.0
 
     async def compare(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
-        """Same or different, each by its two texts alone."""
+        """Same or different, for each pair by its two texts alone."""
         begun = time.perf_counter()
         rows = [
             Verdict(
@@ -60,28 +60,28 @@ class _AtOnce:
         return rows
 
     async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
-        """Never asked: the janitor's policy joins, and composes nothing."""
+        """Never called: the janitor's policy only joins."""
         raise AssertionError(f"a text made of {len(sources)} was asked for")
 
     async def review(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
-        """As `compare`."""
+        """Like `compare`."""
         return await self.compare(pairs)
 
 
 class _Store(Palimpsest):
-    """A store whose janitor asks a judge that is given."""
+    """A store whose janitor asks a given judge."""
 
     def run(self, judge: _AtOnce) -> dict[str, Any]:
-        """Everything but the judge's own set-up."""
+        """Run the janitor, without setting up the judge."""
         return asyncio.run(dedupe(self.writer, judge, Wanted(datetime.now(UTC)), _ignore_progress))
 
 
 def _ignore_progress(_what: str, _share: float | None) -> None:
-    """Nobody watches."""
+    """Ignore progress."""
 
 
 def janitor(scale: Scale) -> list[Measured]:
-    """Seconds of a run over one owner's memories, share of pairs looked at, and recall."""
+    """Seconds of a run over one owner's memories, the share of pairs looked at, and recall."""
     texts = distinct_texts(scale, scale.of(1_000, 10_000, 10_000))
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
         filled = Path(folder) / "filled"
@@ -109,7 +109,7 @@ def janitor(scale: Scale) -> list[Measured]:
 
 
 def distinct_texts(scale: Scale, count: int) -> list[str]:
-    """Texts that differ when they are normalised: of the streams, and made up beyond those."""
+    """Texts that differ after normalisation: from the streams, then made-up ones."""
     found = {normalise(text): text for _, text in distinct(scale.data, count)}
     for text in sentences():
         if len(found) >= count:
@@ -129,7 +129,7 @@ def _run(filled: Path, folder: Path) -> tuple[float, dict[str, Any]]:
 
 
 def _looked_at(scale: Scale) -> list[Measured]:
-    """At the document's size: the share of all pairs, and of those over .88 that are among them."""
+    """At the document's size: the share of all pairs looked at, and the share of those over .88."""
     shares, recalls = [], []
     engine = load_engine()
     for number in range(RUNS):

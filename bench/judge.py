@@ -1,4 +1,4 @@
-"""How fast one verifier asks: its own work, in front of a service that takes its time."""
+"""The speed of one verifier: its own work, with a service that takes a while to answer."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ RULES = Rules(ask="same")
 
 
 def calls(scale: Scale) -> list[Measured]:
-    """Pairs a second of one verifier, one a request: each is another owner's, so none share one."""
+    """Pairs per second of one verifier, each of another owner, so that none share a request."""
     count = scale.of(64, 1_600, 6_400)
     runs = _timed(count, count)
     return [_measured("judge: pairs a second, one a request", runs, 100, LIMIT, count)]
 
 
 def batched(scale: Scale) -> list[Measured]:
-    """Pairs a second of one verifier where all are one owner's, so that many share a request."""
+    """Pairs per second of one verifier, all of one owner, so that many share a request."""
     count = scale.of(512, 8_192, 32_768)
     runs = _timed(count, 1)
     return [_measured("judge: pairs a second, batched", runs, 1_000, LIMIT * BATCH_SIZE, count)]
@@ -73,9 +73,9 @@ def _measured(
 
 @contextmanager
 def service(delay: float) -> Iterator[str]:
-    """`palimpsest demo-judge` in a process of its own, so slow; gives its address.
+    """Run `palimpsest demo-judge` with this delay in its own process; gives its address.
 
-    A service is on another machine: here it takes what processors others leave.
+    A real service is on another machine, so this one runs at low priority.
     """
     run = "from palimpsest.cli.main import main; main()"
     words = ["--json", "demo-judge", "--port", "0", "--delay", str(delay)]
@@ -89,7 +89,7 @@ def service(delay: float) -> Iterator[str]:
 
 
 async def _seconds(count: int, owners: int, url: str, run: int) -> tuple[float, float]:
-    """How long a verifier takes that remembers nothing, until every request was brought."""
+    """How long a verifier without a cache takes until every answer is delivered."""
     pairs = enumerate(_pairs(count, run))
     questions = _Questions([_question(n, n % owners, *two) for n, two in pairs])
     settings = JudgeSettings(base_url=url, concurrency=AT_ONCE, calls_per_second=10_000)
@@ -127,21 +127,21 @@ def _question(number: int, owner: int, older: str, newer: str) -> SettleQuestion
 
 
 class _Questions:
-    """Questions in memory: what a store or brokers cost is not this figure's."""
+    """Questions in memory, so that the cost of a store or of brokers is not measured."""
 
     def __init__(self, questions: Sequence[SettleQuestion]) -> None:
         self._waiting = list(reversed(questions))
 
     async def take(self, most: int) -> list[PendingQuestion]:
-        """The next ones."""
+        """The next questions."""
         return [
             PendingQuestion(self._waiting.pop(), None) for _ in range(min(most, len(self._waiting)))
         ]
 
     async def at_end(self) -> bool:
-        """Whether none is left."""
+        """Whether no question is left."""
         return not self._waiting
 
     async def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
-        """Every request is carried out by nobody."""
+        """Accept the answers; nothing is carried out."""
         return Counter(settled=len(answered))

@@ -42,7 +42,7 @@ WATCH = """() => {
   };
   new MutationObserver(swapped).observe(document.querySelector("main"), { childList: true });
 }"""
-"""Milliseconds from each key to the frame that shows what it led to."""
+"""Records the milliseconds from each key to the frame that shows its effect."""
 
 SHOWN = """count => new Promise(shown => {
   const look = () => window.took.length > count ? shown() : setTimeout(look, 2);
@@ -51,7 +51,7 @@ SHOWN = """count => new Promise(shown => {
 
 
 def keys(scale: Scale) -> list[Measured]:
-    """Milliseconds from a key to the next pair, and the waiting of a whole sitting."""
+    """Milliseconds from a key to the next pair, and the total waiting time of a session."""
     held, owners = scale.of(500, 100_000, 100_000), scale.of(10, 1_000, 1_000)
     pairs = scale.of(8, 301, 301)
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as scratch:
@@ -59,7 +59,7 @@ def keys(scale: Scale) -> list[Measured]:
         made = _made(folder, held, owners, pairs)
         with serving(folder) as server, open_page() as page:
             first = _first_load(server, page)
-            took = _pressed(page, made - 1)  # after the last one there is no next
+            took = _pressed(page, made - 1)  # after the last pair there is no next one
     note = f"{held:,} memories of {owners:,} owners, {len(took)} joins reviewed"
     p95 = float(np.percentile(took, 95))
     beside = {"p50": float(np.median(took)), "most": max(took), "first load": first}
@@ -85,7 +85,7 @@ def keys(scale: Scale) -> list[Measured]:
 
 
 def audit_keys(scale: Scale) -> list[Measured]:
-    """A key of the audit until the new bound is shown / one of the review queue, in turns."""
+    """Time from an audit's key to the new bound / from a review key to the next pair, in turns."""
     held, owners = scale.of(500, 5_000, 100_000), scale.of(10, 50, 1_000)
     pairs, rounds = scale.of(60, 400, 1_000), scale.of(2, 8, 12)
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as scratch:
@@ -118,7 +118,7 @@ def audit_keys(scale: Scale) -> list[Measured]:
 
 
 def _made(folder: Path, held: int, owners: int, pairs: int) -> int:
-    """A store with rewordings that were joined; how many of them."""
+    """Make a store with joined rewordings; returns their number."""
     folder.mkdir()
     store = ScratchStore(folder, StubEngine())
     try:
@@ -142,7 +142,7 @@ def _texts_of_owners(count: int, owners: int) -> Iterator[OwnedText]:
 
 @contextmanager
 def open_page() -> Iterator[Page]:
-    """A page of a browser without a window."""
+    """A page of a headless browser."""
     program = os.environ.get("PALIMPSEST_BROWSER") or shutil.which("chromium")
     flags = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
@@ -154,7 +154,7 @@ def open_page() -> Iterator[Page]:
 
 
 def _first_load(server: Running, page: Page) -> float:
-    """Milliseconds until the first pair is there, of a server that has just started."""
+    """Milliseconds until the first pair is shown by a server that has just started."""
     endpoint = Endpoint(url=server.url, pid=server.pid, operator=server.operator)
     page.goto(ask_for_link(endpoint, None, {"name": "bench"}))
     page.wait_for_url("**/review")

@@ -1,8 +1,8 @@
 """By language: false joins, recall by rule and reach: `python -m bench.languages --data DIR`.
 
-PAWS-X, pair by pair: every pair is a newcomer that meets one candidate. `labelled_e2e`, owner by
-owner: of the newcomers that have a duplicate, how many a rule joins to one, or the judge is asked
-about one. Exact repeats are left out everywhere.
+PAWS-X, pair by pair: in every pair, a newcomer meets one candidate. `labelled_e2e`, owner by owner:
+how many of the newcomers with a duplicate are joined to one by a rule, or referred to the judge
+with one. Exact repeats are left out everywhere.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class InLanguage:
     distinct: int
     false_joins: int
     bound: float
-    """One-sided, at 95 % (Clopper-Pearson)."""
+    """The one-sided bound at 95 % (Clopper-Pearson)."""
     duplicates: int
     joined: int
     reached: int
-    """Duplicates that are joined, or that the judge is asked about."""
+    """Duplicates that are joined or referred to the judge."""
     asked: int
-    """Distinct pairs that the judge is asked about."""
+    """Pairs of different texts that are referred to the judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The newcomers of a stream with a duplicate, and those of which a neighbour is one."""
+    """The newcomers of a stream with a duplicate, and those with one among their neighbours."""
 
     newcomers: int
     reached: int
@@ -95,8 +95,8 @@ def by_language(
 def reach(rows: Iterable[Row], vectors: Mapping[str, Embedding], policy: Policy) -> Reach:
     """How many newcomers are compared with a duplicate that the policy joins, or asks about.
 
-    The neighbours are the nearest earlier texts of the owner, as many as the policy's check of
-    cosines takes; of those in the gray zone the judge is asked about the first ones.
+    The neighbours are the nearest earlier texts of the owner, as many as the policy's cosine check
+    takes; the judge is asked about the first ones in the gray zone.
     """
     check = next(each for each in policy.checks if isinstance(each, CosineCheck))
     earlier: dict[str, dict[str, Row]] = defaultdict(dict)
@@ -137,7 +137,7 @@ def _unit(embedded: Sequence[Embedding]) -> NDArray[np.float32]:
 
 
 def read_pairs(folder: Path) -> dict[str, list[Pair]]:
-    """The pairs of PAWS-X by language, `en` where a row names none."""
+    """The pairs of PAWS-X by language; `en` if a row names none."""
     found: dict[str, list[Pair]] = defaultdict(list)
     for name in PAIRS:
         for line in (folder / name).read_text(encoding="utf-8").splitlines():

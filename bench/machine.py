@@ -1,4 +1,4 @@
-"""The machine in a line: a figure means nothing without it."""
+"""Describes the machine in one line: a figure means nothing without it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PACKAGES = ("numpy", "onnxruntime", "lancedb", "duckdb", "pyarrow", "pydantic")
 
 
 def machine() -> str:
-    """Cores, processor, the flags that matter to it, load, and versions."""
+    """Cores, processor, its relevant flags, load, and versions."""
     model, flags = _processor()
     known = " ".join(flag for flag in FLAGS if flag in flags) or "flags unknown"
     load = f"load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load unknown"

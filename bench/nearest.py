@@ -1,4 +1,4 @@
-"""What it costs that a decision records its nearest text: with and without, in turns."""
+"""The cost of recording the nearest text of a decision: with and without, in turns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROUNDS = 5
 
 
 def nearest(scale: Scale) -> list[Measured]:
-    """Processor time of deciding with it, divided by that without it."""
+    """Processor time of deciding with the nearest text recorded, divided by that without."""
     owners = distinct(scale.data, scale.of(300, 2_000, 8_000))
     stub = StubEngine()
     found = [_measured("real owners, stub embedder", stub, owners, [])]
@@ -42,7 +42,7 @@ def nearest(scale: Scale) -> list[Measured]:
 def _measured(
     what: str, engine: Engine, texts: Sequence[OwnedText], before: Sequence[OwnedText]
 ) -> Measured:
-    _seconds(engine, texts[:256], [], recorded=True)  # imports, and the first of everything
+    _seconds(engine, texts[:256], [], recorded=True)  # imports, and other work that is done once
     pairs = []
     for number in range(ROUNDS):
         order = (True, False) if number % 2 else (False, True)
@@ -79,7 +79,7 @@ def _seconds(
 
 @contextmanager
 def without_nearest() -> Iterator[None]:
-    """Search as if nothing were recorded but what reaches a floor."""
+    """Search as if only neighbours that reach a floor were recorded."""
     surroundings = ScopeIndex.surroundings
 
     def found(index: ScopeIndex, *words: Any, **_best: Any) -> Surroundings:

@@ -1,7 +1,7 @@
-"""How long the pages of the review page take to answer, each the first time that it is asked for.
+"""How long the review pages take to answer, each at its first load.
 
-Every load is of another owner or day, so that no ledger is in memory yet. What the browser does
-after that is not in it: the pages have no script of their own beside htmx.
+Every load is of another owner or day, so that no ledger is in memory yet. The browser's own work is
+not included: the pages have no scripts except htmx.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CUT = re.compile(r'href="([^"]+/take-back\?[^"]+)"')
 
 
 class Visitor:
-    """A browser's part: a connection with the cookie of a session."""
+    """A browser's connection, with the cookie of a session."""
 
     def __init__(self, server: Running) -> None:
         at = urlsplit(server.url)
@@ -46,7 +46,7 @@ class Visitor:
         self._csrf = ""
 
     def load(self, path: str, form: dict[str, str] | None = None) -> tuple[float, str]:
-        """Milliseconds until a page is there, and the page; of a form, what it answers."""
+        """Milliseconds until a page, or the answer to a form, is received; and its text."""
         begun = time.perf_counter()
         if form is None:
             page = self._ask("GET", path)
@@ -98,7 +98,7 @@ def pages(scale: Scale) -> list[Measured]:
 
 
 def _made(folder: Path, held: int, owners: int, large: int) -> dict[str, str]:
-    """A store; for each owner with a join, the candidate that came with it."""
+    """Make a store; returns for each owner with a join the candidate that was joined."""
     folder.mkdir()
     store = ScratchStore(folder, StubEngine())
     try:
@@ -125,7 +125,7 @@ def _texts_of_owners(count: int, owners: int, large: int) -> Iterator[OwnedText]
 def _loads(
     visitor: Visitor, joined: dict[str, str], other: int, rounds: int
 ) -> dict[str, list[float]]:
-    """What each page took, by its name; owners from number `other` on have no join."""
+    """The times of each page, by name; owners from number `other` on have no join."""
     memories = [(owner, one) for owner, one in joined.items() if owner != LARGE]
     assert len(memories) >= rounds, "the stub joined too few"
     found: dict[str, list[float]] = {}

@@ -1,18 +1,17 @@
-"""`python -m bench.peer_calls --data DIR`: an agent's single calls beside other systems'.
+"""`python -m bench.peer_calls --data DIR`: an agent's single calls compared with other systems'.
 
-`make bench-peers DATA=DIR` runs it in an environment of its own, in which the others are installed.
-Each system has a process of its own, as an agent would run it, with the same engine and the same
-real texts of one owner. They have turns of ten calls, so that none finds the processor's caches
-filled by another. Measured are how long a call takes, which needs a machine with nothing else to
-do, and the processor time of all threads; for adds until the process has nothing more to do, so
-that what is left to a thread counts.
+`make bench-peers DATA=DIR` runs it in a separate environment with the other systems installed. Each
+system runs in its own process, as an agent would run it, with the same engine and the same real
+texts of one owner. The systems take turns of ten calls each, so that the processor's caches affect
+all of them alike. It measures how long a call takes, which needs an otherwise idle machine, and the
+processor time of all threads. For adds, that is counted until the process is idle again, to include
+work left to other threads.
 
-What a call leaves behind when it returns differs. Ours is on the disk (SQLite, synchronous). mem0
-commits to SQLite twice, its history and Qdrant's local file; Chroma commits to SQLite and writes
-its index later; LangGraph's store in memory keeps nothing. The others store what they are given:
-none of them looks for what says the same. `embedding alone` is what no call with this engine can do
-without. SemHash is measured on a whole batch, with the same engine: it comes with a static one,
-which takes nearly no time.
+The state when a call returns differs. Ours is on disk (SQLite, synchronous). mem0 commits to SQLite
+twice, for its history and for Qdrant's local file; Chroma commits to SQLite and writes its index
+later; LangGraph's in-memory store keeps nothing. The other systems store texts as given, and look
+for no duplicates. `embedding alone` is the part that every call with this engine needs. SemHash is
+measured on a whole batch, with the same engine; its own static engine takes nearly no time.
 """
 
 from __future__ import annotations
@@ -46,14 +45,14 @@ FULL, FAST = "standard", "standard-int8"
 SYSTEMS = (FULL, FAST, "mem0", "Chroma", "LangGraph, in memory", "embedding alone")
 Call = Literal["search", "add"]
 Taken = tuple[float, float]
-"""Milliseconds until a call returned, and of processor time."""
+"""Milliseconds until a call returned, and its milliseconds of processor time."""
 SETTLED_SECONDS = 0.2
 IDLE_SECONDS = 0.001
-"""A process that takes less than this in `SETTLED_SECONDS` has nothing more to do."""
+"""A process that uses less processor time than this in `SETTLED_SECONDS` is idle."""
 
 
 class Peer(Protocol):
-    """A system that stores the texts of one owner and finds those that are near another."""
+    """A system that stores the texts of one owner and finds those near another text."""
 
     def add(self, text: str) -> object:
         """Store a text."""
@@ -69,7 +68,7 @@ class Ours:
         self._store = closing.enter_context(Palimpsest.open(folder / policy, policy=policy))
 
     def add(self, text: str) -> object:
-        """Returns when the decision is durable."""
+        """Submit a text; returns when the decision is durable."""
         return self._store.submit({"owner_id": OWNER, "text": text})
 
     def search(self, text: str) -> Sequence[object]:
@@ -78,7 +77,7 @@ class Ours:
 
 
 class Mem0:
-    """`mem0.Memory` with Qdrant's local files, and without a model that extracts."""
+    """`mem0.Memory` with Qdrant's local files, and without an extracting model."""
 
     def __init__(self, folder: Path, engine: Engine) -> None:
         from mem0 import Memory
@@ -106,7 +105,7 @@ class Mem0:
         )
 
     def add(self, text: str) -> object:
-        """As it is: nothing is extracted."""
+        """Add a text as it is: nothing is extracted."""
         return self._memory.add(text, user_id=OWNER, infer=False)
 
     def search(self, text: str) -> Sequence[object]:
@@ -116,7 +115,7 @@ class Mem0:
 
 
 class Chroma:
-    """A persistent collection, as its own users make it."""
+    """A persistent collection, set up as Chroma's users do."""
 
     def __init__(self, folder: Path, engine: Engine) -> None:
         import chromadb
@@ -128,7 +127,7 @@ class Chroma:
         )
 
     def add(self, text: str) -> object:
-        """With its owner among the metadata."""
+        """Add a text with its owner in the metadata."""
         self._count += 1
         return self._collection.add(
             ids=[str(self._count)],
@@ -162,18 +161,18 @@ class LangGraph:
         )
 
     def add(self, text: str) -> object:
-        """In the owner's namespace."""
+        """Put a text into the owner's namespace."""
         self._count += 1
         self._store.put((OWNER,), str(self._count), {"text": text})
         return None
 
     def search(self, text: str) -> Sequence[object]:
-        """The nearest of the owner's namespace."""
+        """The nearest texts of the owner's namespace."""
         return list(self._store.search((OWNER,), query=text, limit=FOUND))
 
 
 class Alone:
-    """The embedding that every call here begins with, and nothing else."""
+    """Only the embedding with which every call begins."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -188,7 +187,7 @@ class Alone:
 
 
 class Encoder:
-    """The engine as SemHash asks it."""
+    """The engine, with the interface that SemHash expects."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -211,7 +210,7 @@ REACH: tuple[tuple[str, Call, str, float], ...] = (
     (FULL, "search", "Chroma", 0.6),
     (FAST, "search", "Chroma", 0.3),
 )
-"""Our policy, the call, the peer, and the ratio to reach."""
+"""Targets: our policy, the call, the peer, and the ratio to reach."""
 
 
 BLOCK = 10
@@ -219,7 +218,7 @@ BLOCK = 10
 
 
 def open_system(name: str, folder: Path, closing: ExitStack) -> Peer:
-    """One of `SYSTEMS` with nothing in it."""
+    """Open one of `SYSTEMS`, empty."""
     if name in (FULL, FAST):
         return Ours(folder, name, closing)
     engine = load_engine()
@@ -233,7 +232,7 @@ def open_system(name: str, folder: Path, closing: ExitStack) -> Peer:
 
 
 def serve(name: str, asked: Connection) -> None:
-    """Time each block of calls that is asked for, in this process, until None is received."""
+    """Time each requested block of calls in this process, until None is received."""
     with ExitStack() as closing:
         folder = closing.enter_context(tempfile.TemporaryDirectory(prefix="bench-peers-"))
         peer = open_system(name, Path(folder), closing)
@@ -244,9 +243,9 @@ def serve(name: str, asked: Connection) -> None:
 
 
 def measure(texts: Sequence[str], held: int, rounds: int) -> dict[str, dict[Call, list[Taken]]]:
-    """What a call took, in the mean, by system and call, for each block.
+    """The mean time of a call in each block, by system and call.
 
-    `held` texts are there before. Each text is searched for, and then added.
+    `held` texts are stored before. Each text is searched for, and then added.
     """
     taken: dict[str, dict[Call, list[Taken]]] = {}
     spawn = multiprocessing.get_context("spawn")
@@ -264,7 +263,7 @@ def measure(texts: Sequence[str], held: int, rounds: int) -> dict[str, dict[Call
 
     for name in SYSTEMS:
         run(name, "add", texts[:held])
-        run(name, "search", texts[held - rounds : held])  # until all is warm
+        run(name, "search", texts[held - rounds : held])  # until everything is warm
     for start in range(held, held + rounds, BLOCK):
         block = texts[start : start + BLOCK]
         for name in SYSTEMS:
@@ -280,7 +279,7 @@ def measure(texts: Sequence[str], held: int, rounds: int) -> dict[str, dict[Call
 
 
 def clean_all(texts: Sequence[str]) -> dict[str, list[float]]:
-    """Seconds of processor time that each takes for all texts, in turns."""
+    """Seconds of processor time that each system takes for all texts, in turns."""
     from semhash import SemHash
 
     engine = load_engine()
@@ -300,7 +299,7 @@ def clean_all(texts: Sequence[str]) -> dict[str, list[float]]:
 
 
 def _time(call: Callable[[str], object], texts: Sequence[str], *, idle: bool) -> Taken:
-    """The mean of the calls; with `idle`, also what they leave to other threads."""
+    """The mean of the calls; with `idle`, including the work they leave to other threads."""
     begun, started = time.process_time(), time.perf_counter()
     for text in texts:
         call(text)
@@ -315,7 +314,7 @@ def _time(call: Callable[[str], object], texts: Sequence[str], *, idle: bool) ->
 
 
 def medians(blocks: Sequence[Taken]) -> Taken:
-    """Of how long calls took, and of their processor time."""
+    """The medians of the calls' durations and of their processor times."""
     waited, busy = zip(*blocks, strict=True)
     return median(waited), median(busy)
 

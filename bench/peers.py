@@ -1,8 +1,8 @@
 """`python -m bench peers --quality --data DIR`: false joins against duplicates found, by rule.
 
 The published rules of other systems and our presets decide on the same labelled pairs, with the
-vectors of one model; a rule that leaves the answer to a model counts as having asked. What another
-embedder would do to a rule that is tuned to it, this does not show.
+vectors of one model; a rule that leaves the answer to a model counts as having asked. The figures
+do not show how a rule would do with the embedder it is tuned for.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CONFIDENCE = 0.95
 
 
 class Rule(NamedTuple):
-    """What a system publishes: `decide` takes a pair and its cosine; `source` says where it is."""
+    """A published rule of a system: `decide` takes a pair and its cosine; `source` cites it."""
 
     name: str
     source: str
@@ -53,15 +53,15 @@ class Row:
 
 
 def at_least(threshold: float, fate: Fate = "joined") -> Callable[[LabelledPair, float], Fate]:
-    """A rule that looks at the cosine alone."""
+    """A rule that only looks at the cosine."""
     return lambda _, score: fate if score >= threshold else "kept"
 
 
 def by_shingles(pair: LabelledPair, _cosine: float) -> Fate:
     """Graphiti's gate for names: character trigrams with a Jaccard score of .9 and more.
 
-    Names of little entropy, and short ones of one word, are not compared. Its MinHash finds
-    candidates alone (it misses 2 in 10,000 at .9) and is left out.
+    Names of low entropy, and short ones of one word, are not compared. Its MinHash only finds
+    candidates (it misses 2 in 10,000 at .9) and is left out.
     """
     one, other = (
         " ".join(re.sub(r"[^a-z0-9' ]", " ", text.lower()).split()) for text in (pair.a, pair.b)
@@ -127,7 +127,7 @@ def main(arguments: Sequence[str]) -> int:
 def compare_rules(
     pairs: Sequence[LabelledPair], cache: Path, progress: Callable[[str, float | None], None]
 ) -> list[Row]:
-    """What each rule and each preset does with the same pairs."""
+    """The results of each rule and each preset on the same pairs."""
     presets = map(load_policy, preset_names())
     policies = [policy for policy in presets if policy.model == DEFAULT_MODEL]
     engine = load_engine(cache_dir=cache)
@@ -152,7 +152,7 @@ def compare_rules(
 
 
 def count(fates: Iterable[tuple[LabelledPair, Fate]]) -> LabelCounts:
-    """Count what became of pairs."""
+    """Count the fates of pairs."""
     counts = LabelCounts()
     for pair, fate in fates:
         counts.add(pair.label, fate)
@@ -160,7 +160,7 @@ def count(fates: Iterable[tuple[LabelledPair, Fate]]) -> LabelCounts:
 
 
 def as_table(rows: Sequence[Row]) -> Table:
-    """One line for each rule, false joins and their bound first."""
+    """One line for each rule, with false joins and their bound first."""
     table = Table(
         title="What joins without a model, and what goes to one",
         caption=f"bound: one-sided {CONFIDENCE:.0%} (Clopper-Pearson); wrong of joined at the "

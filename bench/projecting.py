@@ -1,4 +1,4 @@
-"""Rebuilding, un-merging until it is visible, and opening stores of different length."""
+"""Rebuilding, un-merging until the result is visible, and opening stores of different lengths."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _filled(store: ScratchStore, count: int) -> None:
 
 
 def rebuild(scale: Scale) -> list[Measured]:
-    """Events per second of both projections, made from the log beside the live ones."""
+    """Events per second of both projections, rebuilt from the log beside the live ones."""
     count = scale.of(5_000, 100_000, 1_000_000)
     alone: list[float] = []
     helped: list[float] = []
@@ -66,9 +66,9 @@ def _seconds_of_rebuild(store: ScratchStore, start_helper: StartHelper) -> float
 
 
 def unmerge(scale: Scale) -> list[Measured]:
-    """Milliseconds from an un-merge to its memories in both projections, in an open process.
+    """Milliseconds from an un-merge until both projections show its memories, in an open process.
 
-    Of every second one the owner is not in memory, and is folded first.
+    For every second un-merge the owner is not in memory, and is folded first.
     """
     count = scale.of(5_000, 100_000, 1_000_000)
     with scratch_store(StubEngine()) as store:
@@ -96,7 +96,7 @@ def unmerge(scale: Scale) -> list[Measured]:
 
 
 def opening(scale: Scale) -> list[Measured]:
-    """How much longer a long store takes to open, and to be asked for a decision, than a short."""
+    """How much longer a long store takes than a short one to open, and to look up a decision."""
     short, long = 1_000, scale.of(20_000, 200_000, 1_000_000)
     with scratch_store(StubEngine()) as few, scratch_store(StubEngine()) as many:
         _filled(few, short)
@@ -112,7 +112,7 @@ def opening(scale: Scale) -> list[Measured]:
 
 
 def _opened(store: ScratchStore) -> float:
-    """Milliseconds until a store is open and its projections were seen to be well."""
+    """Milliseconds until a store is open and its projections are checked."""
     begun = time.perf_counter()
     with Palimpsest.open(store.folder, create=False) as opened:
         opened.sql("SELECT position FROM log_position")

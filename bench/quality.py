@@ -1,7 +1,7 @@
 """False merges and found duplicates on labelled pairs: `python -m bench.quality --data DIR`.
 
-Every pair is treated as a newcomer that meets one candidate: what the policy does with it is what
-its checks and the guard say. Beside it stands the rule of `store-time` on the same rows.
+In every pair, a newcomer meets one candidate; the policy's checks and the guard decide. The rule of
+`store-time` on the same rows is shown for comparison.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ SETS = (
 STORE_TIME_AUTO = 0.98
 STORE_TIME_GRAY = 0.88
 STORE_TIME_ORDER = 0.95
-"""What `store-time` calls near-identical in order: this order ratio and more."""
+"""The minimum order ratio that `store-time` calls near-identical in order."""
 
 _WIDTH = 110
 PARTS = ("all", "develop", "check")
 Fate = Literal["exact", "joined", "asked", "kept"]
-"""What becomes of a pair: an exact repeat, joined by a rule, given to the judge, or kept."""
+"""The fate of a pair: an exact repeat, joined by a rule, referred to the judge, or kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A pair with all that a policy may rest on."""
+    """A pair with everything that a policy may use."""
 
     pair: Pair
     cosine: float
@@ -89,17 +89,17 @@ class Counts:
 
     @property
     def reach(self) -> float:
-        """The share of the duplicates that no rule joined that reach the judge."""
+        """The share of duplicates not joined by a rule that reach the judge."""
         return _share(self.duplicates_asked, self.duplicates - self.joined)
 
     @property
     def asked(self) -> float:
-        """The share of must-not-merge pairs that the judge is asked about."""
+        """The share of must-not-merge pairs that are referred to the judge."""
         return _share(self.distinct_asked, self.distinct)
 
 
 def read_pairs(file: Path, part: str = "all") -> list[Pair]:
-    """The pairs of a file but `related` ones; `develop` is seven tenths, `check` the rest."""
+    """The pairs of a file except `related` ones; `develop` is seven tenths, `check` the rest."""
     rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
     return [
         Pair(row["a"], row["b"], row["label"] == "duplicate")
@@ -178,7 +178,7 @@ def order_ratio(one: str, other: str) -> float:
 
 
 def earned(seen: Iterable[Seen], policy: Policy) -> dict[str, tuple[int, int]]:
-    """By edit: the duplicates joined with it, and those joined by it alone; most first."""
+    """By edit: the duplicates joined with it, and those joined only with it; most first."""
     withs, alone = Counter[str](), Counter[str]()
     for one in seen:
         if one.pair.duplicate and by_policy(policy, one) == "joined":
@@ -189,7 +189,7 @@ def earned(seen: Iterable[Seen], policy: Policy) -> dict[str, tuple[int, int]]:
 
 
 def as_edits(found: Mapping[str, tuple[int, int]]) -> Table:
-    """What each edit of the guard earned: one row for each."""
+    """A table of what each edit of the guard earned, one row each."""
     table = Table(title="Duplicates joined, by the edits that explain them")
     table.add_column("edit", no_wrap=True)
     table.add_column("joined", justify="right")
@@ -221,7 +221,7 @@ def count(fates: Iterable[tuple[Pair, Fate]]) -> Counts:
 
 
 def measure(seen: Sequence[Seen], policy: Policy) -> tuple[Counts, Counts]:
-    """What the policy, and what `store-time`, does with the same pairs."""
+    """The results of the policy, and of `store-time`, on the same pairs."""
     ours = count((s.pair, by_policy(policy, s)) for s in seen)
     return ours, count((s.pair, by_store_time(s)) for s in seen)
 

@@ -1,7 +1,7 @@
 """A day of an agent under every preset: `python -m bench day --data DIR`.
 
 Fifty sessions of twenty rows: the facts of a day (`day.jsonl`), each in five wordings, among rows
-of real streams; eight of the facts change. Without a judge, and with one that knows the facts.
+of real streams; eight of the facts change. Runs without a judge, and with one that knows the facts.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ NAMES = {
     "orchard": ("Kofi", "Kofi Mensah"),
     "garage": ("Lena",),
 }
-"""Whose day it is; declared with *the user* and *I*."""
+"""The owner of each day; declared as a name together with *the user* and *I*."""
 SESSIONS, SESSION_ROWS = 50, 20
 OF_OTHERS = ("i ", "i'", "my ")
 """How rows begin that are left out: other people say them of themselves, and *I* is the owner."""
@@ -67,7 +67,7 @@ Gold = tuple[int, bool]
 
 
 class GoldJudge(LabelJudge):
-    """Always right: the same fact, a change of it, or another one; others have a fact each."""
+    """Always right: the same fact, a change of it, or another one; other rows have a fact each."""
 
     def __init__(
         self, gold: dict[str, Gold], labels: dict[str, str], texts: dict[str, str], rules: Rules
@@ -77,7 +77,7 @@ class GoldJudge(LabelJudge):
         self._ask = rules.ask
 
     def says(self, a: str, b: str) -> Answer:
-        """What is so of the older and the newer candidate."""
+        """The right answer about the older and the newer candidate."""
         said = super().says(a, b)
         one, other = self._facts.get(a), self._facts.get(b)
         changes = one is not None and other is not None and one[0] == other[0] and one != other
@@ -89,13 +89,13 @@ class GoldJudge(LabelJudge):
 class Told(Driven):
     """A store of a day's rows, with batch rules once the day is over.
 
-    A text that is composed about a change says what is so after it.
+    A text composed about a change states the fact after the change.
     """
 
     over = False
 
     def batch(self, due: datetime) -> None:
-        """Run the batch rules at the end of the day; a session's end is none."""
+        """Run the batch rules at the end of the day, and not at the end of a session."""
         if self.over:
             super().batch(due)
 
@@ -131,7 +131,7 @@ class Remembered:
 
 
 def rows(day: str, data: Path | None) -> tuple[list[Row], dict[str, Gold]]:
-    """The rows of a day in order, with what those about its facts say."""
+    """The rows of a day in order, with the gold of those about its facts."""
     facts = [fact for fact in FACTS if fact["day"] == day]
     chance = random.Random(1)
     said: list[tuple[str, Gold | None]] = []
@@ -173,7 +173,7 @@ def rows(day: str, data: Path | None) -> tuple[list[Row], dict[str, Gold]]:
 def run_one(
     day: str, preset: str, engine: Engine, data: Path | None, *, judged: bool, named: bool
 ) -> Remembered:
-    """A preset on a day, with an owner who has names or not, with a judge or without."""
+    """Run a preset on a day, for an owner with or without names, with or without a judge."""
     said, gold = rows(day, data)
     policy = load_policy(preset)
     labels = {row.id: row.gold or "" for row in said} if judged else {}
@@ -251,7 +251,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--days", nargs="+", choices=NAMES, default=["home", "work"])
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     asked = parser.parse_args(arguments)
-    logging.disable(logging.WARNING)  # that nobody answers is part of what is measured
+    logging.disable(logging.WARNING)  # that nobody answers is part of the measurement
     engine = load_engine()
     results: list[Remembered] = []
     with TemporaryDirectory() as folder:

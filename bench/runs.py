@@ -1,4 +1,4 @@
-"""A run of the design `importance` over one owner's memories, embedding apart."""
+"""A run of the design `importance` over one owner's memories, without embedding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from palimpsest.streams.policies import load_policy
 
 RUNS = 3
 SIZES = ((1_000, 1.0), (10_000, 10.0))
-"""Memories of one owner, and the seconds that a run over them may take."""
+"""Numbers of one owner's memories, and the seconds that a run over them may take."""
 
 
 def runs(scale: Scale) -> list[Measured]:

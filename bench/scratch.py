@@ -31,7 +31,7 @@ OwnedText = tuple[str, str]
 
 
 def inputs(texts: Iterable[OwnedText], source: str = "bench") -> Iterator[Input]:
-    """Rows as files have them, read and checked one by one as a reader of files does."""
+    """Rows in the form of files, read and checked one by one as a reader of files does."""
     counter = RowCounter()
     for owner, text in texts:
         raw = orjson.dumps({"owner_id": owner, "text": text, "session_id": f"{owner}/1"})
@@ -40,7 +40,7 @@ def inputs(texts: Iterable[OwnedText], source: str = "bench") -> Iterator[Input]
 
 
 class ScratchStore:
-    """A new store in a temporary folder, with both projections; `clock` may be listened to."""
+    """A new store in a temporary folder, with both projections; `clock` may note its calls."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class ScratchStore:
         return time.perf_counter() - begun
 
     def outcomes(self, texts: Iterable[OwnedText], source: str = "bench") -> Iterator[Outcome]:
-        """What becomes of each."""
+        """The outcome of each text."""
         with ReadAhead(inputs(texts, source)) as rows:
             for window in run(self.session.writer, rows, self.session.serve):
                 yield from window
@@ -82,7 +82,7 @@ class ScratchStore:
         serve_all(self.session.writer, map(PendingRequest, requests))
 
     def close(self) -> None:
-        """End its threads and let its files go."""
+        """End its threads and close its files."""
         self.projections.close()
         self._embedder.close()
         self.log.close()

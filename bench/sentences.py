@@ -1,4 +1,4 @@
-"""Sentences as agents note them about people, made up from parts: the same ones each run."""
+"""Sentences as agents note them about people, made up from parts; the same ones in each run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PARTS = Path(__file__).with_name("sentences.txt")
-"""Who, did, what, when and why; a blank line between them, `-` where a part may be left out."""
+"""Who, did, what, when and why, separated by blank lines; `-` if a part may be left out."""
 
 
 def sentences(seed: int = 1) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""What a server costs beside the facade in process: its calls, its clients, its start, its memory.
+"""A server compared with the facade in process: its calls, clients, start and memory.
 
-Clients are plain connections that send what a client of HTTP, or of MCP, sends: what is measured is
-the server's share. They are a process of their own, as the server is.
+Clients are plain connections that send what a client of HTTP or of MCP sends, so that the server's
+share is measured. Like the server, they run in their own process.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ OWNER = "owner"
 CLIENTS = 32
 WARM = 20
 REST_SECONDS = 0.1
-"""After each call that is timed: what it wrote is projected meanwhile."""
+"""Pause after each timed call, in which its events are projected."""
 HEADERS = {
     "content-type": "application/json",
     "accept": "application/json, text/event-stream",
@@ -48,7 +48,7 @@ What = Literal["add", "search"]
 
 @dataclass(frozen=True)
 class Running:
-    """A server: where it is, its tokens, and how long it took to be ready."""
+    """A running server: its address, its tokens, and the time until it was ready."""
 
     url: str
     token: str
@@ -59,7 +59,7 @@ class Running:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Running]:
-    """A server of a store, ready."""
+    """Start a store's server; gives it once it is ready."""
     command = [sys.executable, "-m", "palimpsest", "--json", "--store", str(folder)]
     begun = time.perf_counter()
     with (folder.parent / "log").open("wb") as log:
@@ -110,7 +110,7 @@ class Client:
 
 
 def serve(scale: Scale) -> list[Measured]:
-    """All figures of a server."""
+    """Measure all figures of a server."""
     held, rounds = scale.of(100, 10_000, 10_000), scale.of(10, 200, 500)
     texts = sentences()
     scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
@@ -138,7 +138,7 @@ def serve(scale: Scale) -> list[Measured]:
 def _one_by_one(
     store: Palimpsest, server: Running, texts: Iterator[str], rounds: int, held: int
 ) -> list[Measured]:
-    """Milliseconds of calls by turns: in process, over HTTP, over MCP."""
+    """Milliseconds of calls in turns: in process, over HTTP, over MCP."""
     doors: tuple[Door, ...] = ("HTTP", "MCP")
     own: dict[What, Callable[[str], object]] = {
         "add": lambda text: store.submit(_row(text)),
@@ -180,7 +180,7 @@ def _timed(call: Callable[[str], object], text: str) -> float:
 def _through(
     process: ProcessPoolExecutor, server: Running, door: Door, what: What, text: str
 ) -> float:
-    """The same of a call over a door, by a client in a process of its own."""
+    """Milliseconds of a call over a door, by a client in its own process."""
     return process.submit(_timed_through, server, door, what, text).result()
 
 
@@ -196,7 +196,7 @@ def _connected(server: Running, door: Door) -> Client:
 def _by_turns(
     calls: dict[str, Callable[[str], float]], texts: Iterator[str], rounds: int
 ) -> dict[str, list[float]]:
-    """What calls took, each begun when the projections have what the one before it wrote."""
+    """The times of calls, each begun once the events of the one before it are projected."""
     for call in calls.values():
         for text in islice(texts, WARM):
             call(text)
@@ -211,7 +211,7 @@ def _by_turns(
 def _at_once(
     store: Palimpsest, server: Running, texts: Iterator[str], count: int
 ) -> list[Measured]:
-    """Adds a second of 32 clients, divided by those of 32 threads on the facade."""
+    """Adds per second of 32 clients, divided by those of 32 threads on the facade."""
     found = []
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
         process.submit(_rate_over, server, "HTTP", [*islice(texts, CLIENTS)]).result()
@@ -236,7 +236,7 @@ def _rate_over(server: Running, door: Door, texts: Sequence[str]) -> float:
 
 
 def _rate(made: Callable[[int], Callable[[str], object]], texts: Sequence[str]) -> float:
-    """Calls a second of many callers, each with its part of the texts."""
+    """Calls per second of many callers, each with its share of the texts."""
 
     def call_all(number: int) -> None:
         call = made(number)

@@ -1,4 +1,4 @@
-"""How long a candidate takes, and how many are decided on, by the number of partitions."""
+"""The latency of a candidate, and the throughput, by the number of partitions."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from bench.sentences import sentences
 from palimpsest.streams.cluster.topics import partition_of
 
 RATE = 200.0
-"""Candidates a second in all partitions together."""
+"""Candidates per second in all partitions together."""
 FULL_RATE = 500.0
-"""New texts a second, more than the embedder takes."""
+"""New texts per second, more than the embedder can handle."""
 SPREAD = (1, 12, 48, 96)
 OWNERS = 960
 PATIENCE = 120.0
@@ -37,10 +37,10 @@ WHAT = ("sum", "count")
 
 @dataclass(frozen=True)
 class Run:
-    """What a worker did: milliseconds from each candidate's time to its decision, and what it cost.
+    """A worker's run: milliseconds from each candidate's time to its decision, and the costs.
 
-    `rate` are decisions a second, `transactions` how many, `publishing` their mean milliseconds,
-    `worker` and `broker` the milliseconds of processor time that they took for a candidate.
+    `rate` is in decisions per second; `transactions` is their number, `publishing` their mean time
+    in milliseconds; `worker` and `broker` are milliseconds of processor time per candidate.
     """
 
     milliseconds: Sequence[float]
@@ -52,7 +52,7 @@ class Run:
 
 
 def latency(scale: Scale) -> list[Measured]:
-    """From publishing to the decision, at a fixed rate in all, with 1 to 96 partitions."""
+    """Latency from publishing to the decision, at a fixed total rate, with 1 to 96 partitions."""
     count = scale.of(100, 2_000, 8_000)
     spread = SPREAD if scale.size != "small" else (1, 4)
     runs = {partitions: _run(scale, partitions, RATE, count) for partitions in spread}
@@ -74,7 +74,7 @@ def latency(scale: Scale) -> list[Measured]:
 
 
 def throughput(scale: Scale) -> list[Measured]:
-    """Decisions a second of a worker to which more new texts are offered than it can embed."""
+    """Decisions per second of a worker that is offered more new texts than it can embed."""
     count = scale.of(100, 2_500, 12_000)
     spread = (1, 12, 96) if scale.size != "small" else (1, 4)
     runs = {partitions: _run(scale, partitions, FULL_RATE, count) for partitions in spread}
@@ -86,11 +86,11 @@ def throughput(scale: Scale) -> list[Measured]:
 
 
 def _run(scale: Scale, partitions: int, rate: float, count: int, *, stub: bool = False) -> Run:
-    """Offer `count` candidates before those that are timed.
+    """Offer `count` candidates before the timed ones.
 
-    A broker that has just been started takes twice as long for each of its first thousands, and a
-    worker connects at each partition's first transaction: what piles up meanwhile is worked off
-    for as long as the run lasts.
+    A new broker takes twice as long for each of its first thousands of records, and a worker
+    connects at each partition's first transaction: without the extra candidates, the backlog from
+    that time would last for the whole run.
     """
     texts = [text for _, text in distinct(scale.data, count)]
     made_up = sentences()
@@ -117,7 +117,7 @@ def _run(scale: Scale, partitions: int, rate: float, count: int, *, stub: bool =
 async def _offer(
     made: Installation, texts: Sequence[str], rate: float, source: str
 ) -> tuple[list[float], dict[int, float]]:
-    """When each candidate was due at the brokers, and when its decision could be read."""
+    """The time when each candidate was due at the brokers, and when its decision could be read."""
     async with made.decisions() as decisions:
         deciding = asyncio.create_task(_decided(decisions, len(texts)))
         producer = AIOKafkaProducer(**made.connection.arguments(), acks="all")

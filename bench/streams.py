@@ -1,7 +1,7 @@
-"""How well the memories that come out of a labelled stream agree with its gold clusters.
+"""How well the memories made from a labelled stream agree with its gold clusters.
 
-The stream goes through a real store, once as it is, and then with a judge that answers by the gold
-labels: what the gray zone could gain at most, and what it would be asked.
+The stream goes through a real store, first as it is, and then with a judge that answers by the gold
+labels, which shows the most that the gray zone could gain, and how many questions it would take.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FILE = Path("streams/labelled_e2e.jsonl")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What came out of one way of running the stream."""
+    """The result of one way of running the stream."""
 
     memories: int
     pairs: Agreement
@@ -39,14 +39,14 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class JudgeWork:
-    """Pending candidates, and pairs that a judge looks at until it finds the same."""
+    """Pending candidates, and the pairs that a judge looks at until it finds one the same."""
 
     candidates: int
     pairs: int
 
 
 def gold_of(file: Path) -> dict[str, str]:
-    """The gold cluster of each candidate; ids follow from the row's number."""
+    """The gold cluster of each candidate; ids are derived from the row's number."""
     rows = (json.loads(line) for line in file.read_text().splitlines())
     return {
         candidate_id(row["owner_id"], FILE.name, str(number)): row["gold_cluster"]
@@ -68,14 +68,14 @@ def ingest(store: Palimpsest, file: Path) -> Summary:
 
 
 def agreement(store: Palimpsest, gold: dict[str, str]) -> Found:
-    """The memories that there are now beside the gold clusters."""
+    """The agreement of the current memories with the gold clusters."""
     rows = store.sql("SELECT candidate_id, memory_id FROM candidates")
     clusters = {row["candidate_id"]: row["memory_id"] for row in rows}
     return Found(len(set(clusters.values())), pairwise(clusters, gold), b_cubed(clusters, gold))
 
 
 def judge_by_gold(store: Palimpsest, gold: dict[str, str]) -> JudgeWork:
-    """Settle what is pending by the labels, best neighbour first, as a judge would."""
+    """Settle pending candidates by the labels, best neighbour first, as a judge would."""
     pending = store.sql(
         "SELECT candidate_id, asked FROM decisions WHERE decision = 'pending' ORDER BY position"
     )
@@ -92,7 +92,7 @@ def judge_by_gold(store: Palimpsest, gold: dict[str, str]) -> JudgeWork:
 
 
 def verdicts_of(candidate: str, asked: Sequence[str], gold: dict[str, str]) -> tuple[Verdict, ...]:
-    """One verdict for each neighbour that was asked about, up to the first that is the same."""
+    """One verdict for each neighbour asked about, up to the first that is the same."""
     verdicts = []
     for neighbour in asked:
         same = gold[neighbour] == gold[candidate]

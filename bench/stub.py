@@ -1,4 +1,4 @@
-"""An engine that costs next to nothing: what is left of the time is the pipeline's own."""
+"""An engine that costs next to nothing, so that the rest of the time is the pipeline's own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from palimpsest.streams.embedder import DEFAULT_MODEL, Embedding
 class StubEngine:
     """Unit vectors of hashed bags of words: texts that share words are near each other.
 
-    It bears the default model's name, because the policy `standard` has thresholds for that.
+    It has the default model's name, because the policy `standard` has thresholds for that.
     """
 
     name = "stub"

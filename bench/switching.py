@@ -1,4 +1,4 @@
-"""A large store that moves to another embedding model: killed half-way, gone on with, switched."""
+"""A large store that moves to another embedding model: killed half-way, continued, switched."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class OtherEngine(StubEngine):
 
 
 def switch(scale: Scale) -> list[Measured]:
-    """Seconds and memory of each step, in processes of their own, as commands are."""
+    """Seconds and memory of each step, each in its own process, like a command."""
     count = scale.of(2_000, 100_000, 100_000)
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as scratch:
         folder = Path(scratch)
@@ -62,7 +62,7 @@ def switch(scale: Scale) -> list[Measured]:
 
 
 def _killed(folder: Path, after: int) -> int:
-    """Kill a process that embeds once that many texts are done; how many it told of."""
+    """Kill an embedding process after this many texts; returns the number that it reported."""
     ours, theirs = get_context("spawn").Pipe()
     process = get_context("spawn").Process(target=_work, args=(folder, "embed", theirs))
     process.start()
@@ -75,7 +75,7 @@ def _killed(folder: Path, after: int) -> int:
 
 
 def _in_process(folder: Path, what: str) -> tuple[int, float, float]:
-    """Texts, seconds of processor time, and the most megabytes of a step in a new process."""
+    """Texts, seconds of processor time, and peak memory in MB of a step in a new process."""
     ours, theirs = get_context("spawn").Pipe()
     process = get_context("spawn").Process(target=_work, args=(folder, what, theirs))
     process.start()

@@ -1,8 +1,8 @@
 """How many unrelated memories a score keeps out: `python -m bench unrelated --data DIR`.
 
 Questions (`questions.jsonl`, `day.jsonl`, `corrections.jsonl`) are asked of what extractors
-remembered of eleven people (`multi_extractor`) and of the facts of two days. Of each, the five
-nearest texts are looked at. A question is lost if all of these that answer it score too little.
+remembered about eleven people (`multi_extractor`) and of the facts of two days. The five nearest
+texts of each question count. A question is lost if all those that answer it score too low.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ QUESTIONS = [
 OF_ONE = frozenset("pet diet phone time address preference".split())
 """Corrections about which no extractor has remembered anything."""
 DAYS = frozenset({"home", "work", "studio", "chat", "harbour"})
-"""Days whose questions are asked: the scores in use were measured by these."""
+"""Days whose questions are asked: the scores in use were measured with these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question to some texts, and those that answer it."""
+    """A question about some texts, and those that answer it."""
 
     texts: Sequence[str]
     question: str
@@ -48,10 +48,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What becomes of the questions if hits under a score are left out.
+    """The effect on the questions if hits below a score are left out.
 
-    `lost` is the share of the questions with an answer that lose it; `shown` are the hits of a
-    question without one, on average, and `silent` the share of these that show none.
+    `lost` is the share of the questions with an answer that lose it. For questions without an
+    answer, `shown` is the mean number of hits, and `silent` the share that show none.
     """
 
     score: float
@@ -61,7 +61,7 @@ class Cut:
 
 
 def asked(data: Path) -> Iterator[Asked]:
-    """All questions, each to every collection of texts that it is about or that lacks it."""
+    """All questions, each for every collection of texts that answers it or that lacks an answer."""
     for texts in _people(data):
         for question in QUESTIONS:
             if "fact" not in question:
@@ -100,7 +100,7 @@ def _texts_of(fact: dict[str, str | list[str]]) -> list[str]:
 
 
 def hits(engine: Engine, questions: Sequence[Asked]) -> list[list[tuple[float, bool]]]:
-    """Of each question the scores of the nearest texts, and whether they answer it."""
+    """For each question, the scores of the nearest texts, and whether these answer it."""
     texts = {text for one in questions for text in (*one.texts, one.question)}
     found = dict(zip(sorted(texts), engine.embed(sorted(texts)), strict=True))
     vectors: dict[str, NDArray[np.float32]] = {
@@ -117,7 +117,7 @@ def hits(engine: Engine, questions: Sequence[Asked]) -> list[list[tuple[float, b
 
 
 def cut(near: Sequence[Sequence[tuple[float, bool]]], unanswered: Sequence[bool], at: float) -> Cut:
-    """What a least score does."""
+    """The effect of a minimum score."""
     best = [max(score for score, right in one if right) for one in near if any(r for _, r in one)]
     others = [one for one, alone in zip(near, unanswered, strict=True) if alone]
     kept = [sum(score >= at for score, _ in one) for one in others]
@@ -126,7 +126,7 @@ def cut(near: Sequence[Sequence[tuple[float, bool]]], unanswered: Sequence[bool]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the curve of every model that has a score of its own."""
+    """Print the curve of every model that has its own minimum score."""
     parser = argparse.ArgumentParser(prog="python -m bench unrelated", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="a folder with streams/")
     parser.add_argument("--models", nargs="+", default=[*MIN_SCORES], help="else all that ship")

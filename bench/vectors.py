@@ -24,7 +24,7 @@ create table if not exists embedding (
 class KeptVectors:
     """An engine that embeds each text once per model and engine, on the thread that made it.
 
-    A run that is cut off goes on where it was.
+    An interrupted run continues where it was.
     """
 
     def __init__(self, file: Path, engine: Engine) -> None:
@@ -37,14 +37,14 @@ class KeptVectors:
         self._key = f"{engine.model}/{engine.name}"
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        """As the engine does."""
+        """Embed texts as the engine does."""
         found = self.of(texts)
         return [found[text] for text in texts]
 
     def of(
         self, texts: Collection[str], progress: Callable[[int], None] = lambda _: None
     ) -> dict[str, Embedding]:
-        """The embedding of each text; `progress` is told how many more are ready."""
+        """The embedding of each text; `progress` is called with the number of newly ready ones."""
         found = {text: kept for text in texts if (kept := self._look_up(text))}
         progress(len(found))
         for batch in _batches(sorted(set(texts) - found.keys(), key=len)):

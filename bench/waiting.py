@@ -1,4 +1,4 @@
-"""What a slow judge costs the stream: the same rows with a verifier beside it, and without."""
+"""The cost of a slow judge for the stream: the same rows with a verifier beside it, and without."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ DELAY = 2.0
 AT_ONCE = 32
 WARM = 128
 EVERY = 5
-"""The distance between rewordings of the last text, which only a judge can tell apart."""
+"""Every this many rows comes a rewording of the last text, which only a judge can tell apart."""
 
 
 def stream(scale: Scale) -> list[Measured]:
-    """Candidates a second with a judge that takes 2 s an answer, divided by those without."""
+    """Candidates per second with a judge that takes 2 s per answer, divided by those without."""
     texts = _with_gray(distinct(scale.data, scale.of(768, 3_072, 8_192)))
     engine = load_engine()
     alone, beside, settled, pending = [], [], 0, 0
@@ -86,10 +86,10 @@ def _rate(
     *,
     judged: bool = False,
 ) -> float:
-    """Texts a second, after a first window; with a verifier once its first verdicts are there.
+    """Texts per second, after a first window; with a verifier, after its first verdicts.
 
-    Nobody was writing when those came, so that the verifier wrote them: it is waited for until it
-    has let go of the lock.
+    Nobody else was writing when these came, so the verifier wrote them itself: wait until it has
+    released the lock.
     """
     half = len(first) // 2
     writer.submit(list(inputs(first[:half])))

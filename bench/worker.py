@@ -1,6 +1,6 @@
-"""A worker as a process of its own, with the stub or the default engine: `python -m bench.worker`.
+"""A worker in its own process, with the stub or the default engine: `python -m bench.worker`.
 
-It is told what to do by one JSON object as its argument.
+Its only argument is a JSON object with its options.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from palimpsest.streams.policies import load_policy
 
 
 def main() -> None:
-    """Be a worker until SIGTERM."""
+    """Run a worker until SIGTERM."""
     plan = orjson.loads(sys.argv[1])
     engine: Engine = load_engine()
     engine.embed(["the default engine is in memory, as it is in use"])

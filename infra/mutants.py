@@ -1,9 +1,10 @@
 """Mutation testing: breaks the code in one place at a time, and reports what no test notices.
 
 `python -m infra.mutants [--count 60] [--seed N] [--folders streams/core …] [pytest's arguments]`.
-The seed is printed, and chooses the same breaks of the same code again. Each break is tried in a
-copy of the repository, up to the first test that fails with it and passes without. The nearest
-tests try all breaks first, then the laws, then the rest; a survivor costs the time of a whole run.
+The seed is printed; with the same seed and code, the same breaks are chosen again. Each break is
+tried in a copy of the repository, up to the first test that fails with it and passes without. All
+breaks are first tried with the nearest tests, then with the laws, then with the rest; a survivor
+costs the time of a whole run.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ OPERATORS: dict[type[ast.AST], str] = {
     ast.NotIn: "in",
 }
 LAWFUL = frozenset({"conformance", "core", "laws"})
-"""Folders of tests that notice most breaks, wherever they are."""
+"""Folders of tests that notice most breaks, anywhere in the code."""
 NEAR, OF_LAWS, FAR = range(3)
 COPIED = shutil.ignore_patterns(".git", ".venv*", ".*_cache", ".hypothesis", "__pycache__")
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "4", "--dist", "load"]
@@ -64,13 +65,13 @@ class Mutant:
     code: str
 
     def describe(self, source: bytes) -> str:
-        """Where it is, and what becomes of what."""
+        """Its place, and the code before and after."""
         was = " ".join(source[self.start : self.end].decode().split())
         return f"{self.file.relative_to(ROOT)}:{self.line}: {was} -> {self.code}"
 
 
 def mutants(file: Path) -> Iterator[Mutant]:
-    """Every break of a file: comparisons, conditions, numbers, and calls that are left out."""
+    """Every break of a file: changed comparisons, conditions and numbers, and removed calls."""
     source = file.read_bytes()
     starts = [0]
     for row in source.splitlines(keepends=True):
@@ -101,7 +102,7 @@ def mutants(file: Path) -> Iterator[Mutant]:
 
 @cache
 def imported(test: Path) -> frozenset[str]:
-    """The modules that a file imports, and whatever it imports from them, by dotted name."""
+    """The modules that a file imports, and the names it imports from them, dotted."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(test.read_bytes())):
         match node:
@@ -115,13 +116,13 @@ def imported(test: Path) -> frozenset[str]:
 
 
 def distance(test: Path, file: Path) -> tuple[int, bool, int]:
-    """How far a file of tests is from a broken file: the group it runs in, then its place there."""
+    """How far a test file is from a broken file: the group it runs in, then its place there."""
     place = file.relative_to(ROOT).with_suffix("").parts
     alike = test.parent.name in place
     module = ".".join(("palimpsest", *place))
     named = module.removesuffix(".__init__") in imported(test)
     group = NEAR if alike or named else OF_LAWS if test.parent.name in LAWFUL else FAR
-    return group, not (alike and named), -len(test.parts)  # tests of units are in deeper folders
+    return group, not (alike and named), -len(test.parts)  # unit tests are in deeper folders
 
 
 def is_noticed(mutant: Mutant, copy: Path, tests: Sequence[Path], arguments: list[str]) -> bool:
@@ -136,7 +137,7 @@ def is_noticed(mutant: Mutant, copy: Path, tests: Sequence[Path], arguments: lis
         if run_tests(copy, [*files, *arguments]) in UNNOTICED:
             return False
     except subprocess.TimeoutExpired:
-        return True  # it hangs: nobody would miss that
+        return True  # it hangs, which nobody would overlook
     finally:
         place.write_bytes(source)
     failed_alone = ["--last-failed", "--last-failed-no-failures", "none"]

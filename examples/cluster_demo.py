@@ -1,8 +1,8 @@
 """`make cluster-demo`: the demo's stream through a cluster, with a worker killed half-way.
 
 A real Kafka broker from its published jars, two workers, a projector, a producer and a verifier,
-each a process of its own. What comes out has to equal what one embedded process makes of the same
-file. Then the local stand-in for the judge answers what no rule could tell.
+each in its own process. The result must equal that of one embedded process on the same file. Then
+the local stand-in for the judge answers the questions that no rule could decide.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ PLAIN_CASES = (
     "Grandmother taught Ada to knit.",
     "Ada taught grandmother to knit.",
 )
-"""What comes before the stream: a case of each of the kinds of decisions."""
+"""Texts before the stream: a case for each kind of decision."""
 KINDS = ("hash_exact", "auto_reject", "llm_keep", "superseded")
-"""What the demo has to show: by the exact text, by a rule, and by the judge, apart and joined."""
+"""Decisions that the demo must show: by exact text, by a rule, and by the judge, both ways."""
 PARTITIONS = 6
 PATIENCE = 300.0
-"""Seconds for anything to happen; then the demo has failed."""
+"""Seconds to wait for anything; after that the demo has failed."""
 
 _MEMORIES = "SELECT memory_id, face, members FROM memories ORDER BY memory_id"
 _JOINS = "SELECT decision_id, joined_to, decision FROM joins ORDER BY decision_id"
@@ -62,37 +62,37 @@ ORDER BY m.members DESC, j.decision_id LIMIT 1
 
 
 class DemoError(Exception):
-    """Something is not as it has to be."""
+    """Something is not as it must be."""
 
 
 def heading(sentence: str) -> None:
-    """A line of the story."""
+    """Print a heading."""
     print(f"\n\033[1m{sentence}\033[0m", flush=True)
 
 
 class Demo:
-    """Commands in one folder, with one cluster, and the processes that run."""
+    """Runs commands in one folder, with one cluster, and keeps the running processes."""
 
     def __init__(self, folder: Path, bootstrap: str, judge: str) -> None:
         self.folder = folder
         self._where = ["--bootstrap", bootstrap]
-        # What the reader has set for work of their own is not for the demo.
+        # The demo ignores settings that the reader has for their own work.
         self._env = {k: v for k, v in os.environ.items() if not k.startswith("PALIMPSEST_")}
         self._env |= {"ANTHROPIC_API_KEY": "demo", "ANTHROPIC_BASE_URL": judge}
         self._running: list[subprocess.Popen[bytes]] = []
 
     def shown(self, *words: str, cluster: bool = True) -> None:
-        """Run a command for the reader."""
+        """Run a command, and show it to the reader."""
         command = [*words, *(self._where if cluster else [])]
         print(f"$ palimpsest {shlex.join(command)}", flush=True)
         subprocess.run([PALIMPSEST, *command], check=True, cwd=self.folder, env=self._env)
 
     def store(self, name: str) -> Palimpsest:
-        """A store of the demo, to be asked; the one that follows is an ordinary one."""
+        """Open a store of the demo; the one that follows the cluster is an ordinary store."""
         return Palimpsest.open(self.folder / name, create=False)
 
     def started(self, *words: str) -> subprocess.Popen[bytes]:
-        """Start a process; what it logs goes to a file."""
+        """Start a process that logs to a file."""
         command = [*words, *self._where]
         print(f"$ palimpsest {shlex.join(command)} &", flush=True)
         with self.log.open("ab") as log:
@@ -104,17 +104,17 @@ class Demo:
 
     @property
     def log(self) -> Path:
-        """What the processes log."""
+        """The log file of the processes."""
         return self.folder / "processes.log"
 
     def ended(self, process: subprocess.Popen[bytes]) -> None:
-        """Tell a process to end, which it has to do with exit status 0."""
+        """Tell a process to end; it must do so with exit status 0."""
         process.send_signal(signal.SIGTERM)
         if (status := process.wait(PATIENCE)) != 0:
             raise DemoError(f"a process that was stopped ended with {status}")
 
     def kill_all(self) -> None:
-        """Leave nothing running."""
+        """Kill all processes that still run."""
         for process in self._running:
             process.kill()
             process.wait()
@@ -122,7 +122,7 @@ class Demo:
 
 @contextmanager
 def cluster() -> Iterator[Demo]:
-    """A broker in a folder that is gone afterwards, with whatever ran there."""
+    """A broker in a temporary folder; at the end all processes there are killed."""
     with (
         TemporaryDirectory(prefix="palimpsest-demo-") as name,
         Broker(Path(name) / "b") as broker,
@@ -187,7 +187,7 @@ def run(demo: Demo, rows: int) -> None:
 
 
 def kill_half_way(demo: Demo, worker: subprocess.Popen[bytes], rows: int) -> int:
-    """Kill a worker with SIGKILL once much is decided; return how much."""
+    """Kill a worker with SIGKILL once a third is decided; return the number of decisions."""
     until(lambda: decisions(demo) >= rows // 3, "a third is decided")
     worker.kill()
     worker.wait()
@@ -197,7 +197,7 @@ def kill_half_way(demo: Demo, worker: subprocess.Popen[bytes], rows: int) -> int
 
 
 def decisions(demo: Demo) -> int:
-    """How many decisions the followed store has; looked up in its log, as that takes no time."""
+    """The number of decisions in the following store; read from its log, which is fast."""
     log = demo.folder / "followed" / "log.sqlite"
     if not log.exists():
         return 0
@@ -207,14 +207,14 @@ def decisions(demo: Demo) -> int:
 
 
 def candidates(demo: Demo) -> int:
-    """How many candidates the followed store shows."""
+    """The number of candidates that the following store shows."""
     with demo.store("followed") as followed:
         found: int = followed.status()["candidates"]
         return found
 
 
 def settled(demo: Demo) -> bool:
-    """Whether the followed store shows every answer of the judge, settled or refused."""
+    """Whether the following store shows every answer of the judge, settled or refused."""
     with demo.store("followed") as followed:
         return bool(followed.sql(_SETTLED)[0]["done"])
 
@@ -228,7 +228,7 @@ def compare(demo: Demo, otherwise: str) -> None:
 
 
 def take_back(demo: Demo) -> str:
-    """Un-merge one join, through the topics and embedded; both must show the same again."""
+    """Un-merge one join, through the topics and embedded; both must show the same result."""
     heading(
         "4. One join is taken out: asked through the topics, answered by the worker that decides."
     )
@@ -242,7 +242,7 @@ def take_back(demo: Demo) -> str:
 
 
 def summary(demo: Demo, killed: int, decision: str, checked: int, seconds: float) -> None:
-    """What a stranger should take away."""
+    """Print the demo's main results."""
     with demo.store("followed") as followed:
         status = followed.status()
     if missing := set(KINDS) - status["decisions"].keys():
@@ -265,7 +265,7 @@ The broker, its data and both stores are gone again. docs/cluster.md tells how t
 
 
 def main() -> int:
-    """Run the demo; 0 where everything was as it has to be."""
+    """Run the demo; 0 if everything was as it must be."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, metavar="N", help="only the first rows of the stream")
     options = parser.parse_args()

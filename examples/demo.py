@@ -28,25 +28,25 @@ ORDER BY m.members DESC, j.similarity, j.decision_id LIMIT 1
 
 
 def heading(sentence: str) -> None:
-    """A line of the story."""
+    """Print a heading."""
     print(f"\n\033[1m{sentence}\033[0m", flush=True)
 
 
 def shown(*arguments: str) -> None:
-    """Run a command for the reader."""
+    """Run a command, and show it to the reader."""
     print(f"$ palimpsest --store {STORE} {shlex.join(arguments)}", flush=True)
     subprocess.run([*PALIMPSEST, *arguments], check=True)
 
 
 def asked(*arguments: str) -> Any:
-    """Run a command for its answer."""
+    """Run a command, and return its answer."""
     command = [*PALIMPSEST, "--json", *arguments]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout)
 
 
 def main(stream: Path = STREAM) -> None:
-    """The demo, from an empty store to a verified one."""
+    """Run the demo, from an empty store to a verified one."""
     begun = time.monotonic()
     shutil.rmtree(STORE, ignore_errors=True)
     heading("1. A stream of memories, as agents and extractors wrote them down (examples/data).")
@@ -67,7 +67,7 @@ def main(stream: Path = STREAM) -> None:
 
 
 def summary(status: Any, found: Any, seconds: float) -> None:
-    """What a stranger should take away."""
+    """Print the demo's main results."""
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(status["decisions"].items()))
     heading(f"Done in {seconds:.0f} seconds.")
     print(

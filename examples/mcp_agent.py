@@ -1,7 +1,7 @@
 """An agent whose memory is Palimpsest over MCP: it remembers, changes its mind, and forgets.
 
-Needs `pip install '.[serve,judge]'`, ANTHROPIC_API_KEY, and in AGENT_MODEL the name
-of a model. What the user says are the arguments, or lines of standard input.
+Needs `pip install '.[serve,judge]'`, ANTHROPIC_API_KEY, and the name of a model in
+AGENT_MODEL. The user's messages are the arguments, or lines of standard input.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SYSTEM = "Remember what the user tells you with your tools; answer from what the
 
 
 async def answer(memory: Client, model: AsyncAnthropic, name: str, text: str) -> str:
-    """What the model says in the end, once it has called all the tools that it wants."""
+    """The model's final answer, after it has called all the tools that it wants."""
     tools: list[Any] = [
         {
             "name": tool.name,
@@ -48,7 +48,7 @@ async def answer(memory: Client, model: AsyncAnthropic, name: str, text: str) ->
 
 
 async def talk(texts: list[str]) -> None:
-    """Answer each of these, with Ada's memories in `agent-memories`."""
+    """Answer each of these texts, with Ada's memories in `agent-memories`."""
     command = ["-m", "palimpsest", "--store", "agent-memories", "mcp", "--owner", "ada"]
     async with (
         Client(StdioServerParameters(command=sys.executable, args=command)) as memory,
@@ -59,7 +59,7 @@ async def talk(texts: list[str]) -> None:
 
 
 def main() -> None:
-    """Talk."""
+    """Hold a conversation."""
     asyncio.run(talk(sys.argv[1:] or [line.strip() for line in sys.stdin]))
 
 

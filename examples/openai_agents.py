@@ -18,7 +18,7 @@ from palimpsest.openai_agents import PalimpsestSession, memory_tools
 
 
 class StandIn(Model):
-    """Where a language model would stand: it looks what it knows up, and says it."""
+    """Stands in for a language model: looks up what it knows, and says it."""
 
     async def get_response(self, *_: Any, **asked: Any) -> ModelResponse:
         """Search for the user's words first, then answer with what was found."""
@@ -41,12 +41,12 @@ class StandIn(Model):
         return ModelResponse(output=[answer], usage=Usage(), response_id=None)
 
     def stream_response(self, *_: Any, **__: Any) -> Any:
-        """It does not stream."""
+        """Not supported: it does not stream."""
         raise NotImplementedError
 
 
 async def talk() -> None:
-    """Two turns of a conversation; the second one says what is known."""
+    """Hold two turns of a conversation; the second answers from memory."""
     with Palimpsest.open("agents-store") as memories:
         agent = Agent("helper", model=StandIn(), tools=[*memory_tools(memories, "ada")])
         session = PalimpsestSession(memories, "ada", "dinner")
@@ -57,7 +57,7 @@ async def talk() -> None:
 
 
 def main() -> None:
-    """Talk, with a memory."""
+    """Hold a conversation with a memory."""
     set_tracing_disabled(True)
     asyncio.run(talk())
 

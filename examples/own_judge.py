@@ -1,7 +1,7 @@
-"""A judge of your own: settle what is pending with whatever can tell two texts apart.
+"""A judge of your own: settles pending candidates with anything that can compare two texts.
 
-`judge` compares the numbers alone. Put a person or a language model there. Each pair is asked
-about, the best first, until one is the same.
+`judge` only compares numbers; put a person or a language model in its place. It is asked about each
+pair, the best first, until one is the same.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WHERE waits_as = 'pending' ORDER BY candidate_id, similarity DESC
 
 
 def judge(new: str, existing: str) -> Answer:
-    """Another number is news of the same thing; all else is the same fact in other words."""
+    """Another number is an update; anything else is the same fact in other words."""
     return "same" if re.findall(r"\d+", new) == re.findall(r"\d+", existing) else "update"
 
 
@@ -43,7 +43,7 @@ def verdicts(pairs: list[dict[str, Any]]) -> Iterator[Verdict]:
 
 
 def main() -> None:
-    """Offer some texts, and settle those that nobody could decide on."""
+    """Offer some texts, and settle the pending ones."""
     with Palimpsest.open("judged-store") as memories:
         for outcome in memories.submit([{"owner_id": "ada", "text": text} for text in TEXTS]):
             print(f"{outcome.decision}")

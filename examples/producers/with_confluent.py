@@ -1,4 +1,4 @@
-"""A producer on librdkafka: CloudEvents in binary mode, and the partitioner that must be named.
+"""A producer on librdkafka: CloudEvents in binary mode; it must set the partitioner.
 
 `python examples/producers/with_confluent.py [BROKER [TOPIC]]`; needs `pip install confluent-kafka`
 and nothing of Palimpsest.
@@ -19,15 +19,15 @@ MEMORIES = (
 
 
 def publish(bootstrap: str = "127.0.0.1:9092", topic: str = "memory.candidates") -> None:
-    """Publish the memories; SystemExit where the brokers did not take all.
+    """Publish the memories; SystemExit if the brokers did not accept all.
 
-    librdkafka's own partitioner is another than that of Java: an owner would land elsewhere, and
-    what lands elsewhere becomes a dead letter (`wrong_partition`). So it is named here.
+    librdkafka's default partitioner differs from Java's: an owner's records would go to another
+    partition, and become dead letters there (`wrong_partition`). So it is set here.
     """
     refused: list[KafkaError] = []
 
     def delivered(error: KafkaError | None, _message: Message) -> None:
-        """Flushing counts what is refused as done: only this is told of it."""
+        """Note refused messages: flushing counts them as done, only this callback sees them."""
         if error is not None:
             refused.append(error)
 

@@ -1,4 +1,4 @@
-"""Another embedding model for a store: embedded, interrupted, switched to, and looked back past."""
+"""Another embedding model for a store: embedded, interrupted, switched to, and earlier states."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def vectors(memories: Palimpsest) -> list[Embedded]:
 
 def test_recall_follows_the_switch_and_looks_back_before_it(memories: Palimpsest) -> None:
     memories.submit(rows(*TEXTS))
-    question = "wint even cats"  # beginnings of words, which the other model alone sees
+    question = "wint even cats"  # beginnings of words, which only the other model sees
     before = memories.recall("ann", question, k=3)
     memories.embed_with(OTHER)
     assert memories.recall("ann", question, k=3) == before, "beside: nothing reads them"
@@ -60,7 +60,7 @@ def test_recall_follows_the_switch_and_looks_back_before_it(memories: Palimpsest
     assert after[0]["face"] == FIRST
     assert after[0]["score"] > before[0]["score"]
     assert memories.recall("ann", question, k=3, as_of=position) == before
-    with Palimpsest.open(memories.folder) as again:  # its ledgers are folded from the log
+    with Palimpsest.open(memories.folder) as again:  # so that its ledgers are folded from the log
         assert again.recall("ann", question, k=1) == after
         assert again.recall("ann", question, k=3, as_of=position) == before
     assert memories.verify()["differences"] == 0
@@ -87,7 +87,7 @@ def test_a_join_of_the_old_model_is_taken_back_after_the_switch(memories: Palimp
 def test_a_run_that_was_killed_goes_on_where_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No text is embedded twice, by however many runs; the store is opened anew after each."""
+    """No text is embedded twice over any number of runs; the store is reopened after each."""
     monkeypatch.setattr(embed, "AT_ONCE", 4)
     texts = [f"note {number} about the mill" for number in range(10)]
     with Palimpsest.open(tmp_path / "store") as memories:
@@ -155,7 +155,7 @@ def test_a_killed_process_leaves_whole_batches(memories: Palimpsest) -> None:
 
 
 def test_a_vector_that_comes_twice_is_recorded_once(memories: Palimpsest) -> None:
-    """Two runs at a time ask for the same texts."""
+    """Two concurrent runs ask for the same texts."""
     memories.submit(rows(*TEXTS))
     memories.embed_with(OTHER)
     [first, *_] = vectors(memories)
@@ -171,7 +171,7 @@ def test_a_vector_that_comes_twice_is_recorded_once(memories: Palimpsest) -> Non
 def test_texts_without_a_vector_have_one_after_the_switch(
     memories: Palimpsest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The old model is down for good: moving to another one is the cure."""
+    """If the old model is down for good, moving to another one is the remedy."""
 
     def load(model: str, *_: object, **__: object) -> StubEngine:
         if model == OTHER:
@@ -275,7 +275,7 @@ def test_without_the_model_in_force_the_error_names_the_cure(
 
 
 def letters(texts: list[str]) -> list[list[float]]:
-    """Counts of letters: no unit vectors, and no float16."""
+    """Counts of letters, which are neither unit vectors nor float16."""
     return [[float(text.lower().count(letter)) + 0.1 for letter in "abcdefgh"] for text in texts]
 
 
@@ -337,7 +337,7 @@ def test_a_function_that_returns_no_vectors_is_refused(memories: Palimpsest, wro
 def test_a_backtest_uses_the_recorded_vectors_of_another_model(
     memories: Palimpsest, tmp_path: Path
 ) -> None:
-    """It foresees what a store does that has had the other model all along."""
+    """It predicts what a store with the other model from the beginning does."""
     near = "every wintry even since the move two cats sleep indoors on our old sofas until dawns"
     said = rows(*TEXTS, near, SAME)
     decided = [outcome.decision for outcome in memories.submit(said)]

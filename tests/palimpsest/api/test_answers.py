@@ -1,4 +1,4 @@
-"""What the facade answers has the shape that its types say, key by key; so has its twin's."""
+"""The facade's answers have the declared types, key by key; so do its asynchronous twin's."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ALL = JoinSelection(source="python")
 
 
 def is_a(kind: Any, answer: Any) -> Any:
-    """The answer, which has just the keys of a type, and what they are said to have."""
+    """The answer, after checking that it has exactly a type's keys, with values of their types."""
     adapter = TypeAdapter(readable(kind))
     assert adapter.dump_python(adapter.validate_python(answer, strict=True)) == answer
     return answer
 
 
 def both(kind: Any, ask: Callable[..., Any], **said: Any) -> Any:
-    """The answer of a call; first what it would be."""
+    """Check the answer of a dry run, then of the call itself; return the latter."""
     is_a(kind, ask(dry_run=True, **said))
     return is_a(kind, ask(**said))
 

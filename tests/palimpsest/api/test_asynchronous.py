@@ -1,4 +1,4 @@
-"""The facade for asyncio: the same calls, awaited; what tasks submit at once is one commit."""
+"""The facade for asyncio: the same calls, awaited; concurrent submits share one commit."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from palimpsest.streams.write.inputs import Input, Outcome
 from tests.palimpsest.api.test_wrong_calls import in_child
 
 HERE = {"agent", "audits", "open", "close", "folder", "import_log", "reader", "turn", "writer"}
-"""Of the facade, what is no call of the twin: the store's own are at `twin.store`."""
+"""Parts of the facade that are no calls of the twin: the store's own are at `twin.store`."""
 
 Used = Callable[[AsyncPalimpsest], Coroutine[Any, Any, None]]
 
 
 def use(folder: Path, used: Used) -> None:
-    """Run a coroutine on a store that is open meanwhile."""
+    """Run a coroutine on an open store."""
 
     async def run() -> None:
         async with await AsyncPalimpsest.open(folder, by="person") as twin:
@@ -45,7 +45,7 @@ def note(number: int) -> dict[str, str]:
 
 
 class Windows:
-    """How many candidates each commit had; the first waits until it may go on."""
+    """The number of candidates in each commit; the first waits until it may continue."""
 
     def __init__(self, twin: AsyncPalimpsest) -> None:
         self.sizes: list[int] = []
@@ -65,7 +65,7 @@ class Windows:
 
 
 def test_owners_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever waits for one of another's batches does not wait for all of them."""
+    """A caller waits for at most one of another owner's batches, not for all of them."""
     monkeypatch.setattr(asynchronous, "WINDOW_BYTES", 100)
 
     def batch(owner: str, number: int, rows: int) -> list[dict[str, str]]:
@@ -132,7 +132,7 @@ def test_what_tasks_submit_meanwhile_is_one_commit_and_each_gets_its_own(tmp_pat
             windows.go.set()
             found = await asyncio.gather(*asked)
         assert sum(windows.sizes) == 9
-        assert len(windows.sizes) <= 2  # the first took what it found, the second all the others
+        assert len(windows.sizes) <= 2  # the first took what it found, the second all the rest
         for n, [outcome] in enumerate(found):
             shown = await twin.show_candidate(str(outcome.candidate_id))
             assert (shown["text"], shown["source"]) == (note(n)["text"], f"s{n}")

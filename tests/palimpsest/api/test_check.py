@@ -1,4 +1,4 @@
-"""`check` says what `submit` would do right after, and writes nothing."""
+"""`check` says what an immediate `submit` would do, and writes nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Row = Mapping[str, Any]
 
 
 def history(seed: int) -> list[Row]:
-    """Candidates near each other and not, some said twice, some under an id that is taken."""
+    """Candidates, near each other or not, some repeated, some under an id that is taken."""
     chance = random.Random(seed)
     said: list[Row] = []
     for number in range(70):
@@ -49,7 +49,7 @@ def history(seed: int) -> list[Row]:
 
 
 def same_as_decided(store: Palimpsest, answer: Checked, row: Row) -> str:
-    """Submit what was checked, and compare every part of the answer; the decision."""
+    """Submit the checked row, and compare every part of the answer; return the decision."""
     [outcome] = store.submit(row, source="law")
     assert (answer["result"], answer["decision"]) == (outcome.result, outcome.decision)
     if outcome.result != "decided":
@@ -79,7 +79,7 @@ def same_as_decided(store: Palimpsest, answer: Checked, row: Row) -> str:
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name + policy.hash[-4:])
 def test_a_submit_right_after_decides_the_same(policy: Policy, tmp_path: Path) -> None:
-    """One history of many candidates, each checked first; none of the kinds is left out."""
+    """One history of many candidates, each checked first; every kind of decision occurs."""
     seen: Counter[str] = Counter()
     with Palimpsest.open(tmp_path, policy=policy, by="person") as store:
         for row in history(7):

@@ -1,4 +1,4 @@
-"""A composed text lives once, too: it does not come back beside a memory that says it by now."""
+"""A composed text, too, lives only once: it does not return beside a memory that now says it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ASKS = Policy.model_validate(
 
 
 class World(NamedTuple):
-    """Two candidates whose memory says a composed text, by a join."""
+    """Two candidates whose join gave their memory a composed text."""
 
     store: Palimpsest
     a: str
@@ -39,11 +39,11 @@ class World(NamedTuple):
     join: str
 
     def say(self, text: str, name: str) -> Any:
-        """What became of a text."""
+        """Submit a text; return its outcome."""
         return self.store.submit({"owner_id": "mia", "text": text, "id": name})[0]
 
     def said_again(self) -> None:
-        """The composed text as a memory of its own, though `b`, forgotten meanwhile, is back."""
+        """Submit the composed text as its own memory while `b` is forgotten, then restore `b`."""
         gone = self.store.forget(self.b, again="allow", by="person")
         self.say(BOTH, "again")
         self.store.restore(forgotten=gone["forgotten"])
@@ -132,7 +132,7 @@ def test_taking_a_memory_apart_leaves_exact_repeats_in(world: World) -> None:
 def test_it_is_found_by_its_words_while_there_is_no_model(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each of the sources has one of the two instruments."""
+    """Each source mentions only one of the two instruments."""
     monkeypatch.setattr(api_store, "load_engine", load_engine)
     with Palimpsest.open(world.store.folder, create=False, engine="none") as without:
         [found] = without.recall("mia", "the cello and the oboe")

@@ -1,4 +1,4 @@
-"""What was corrected is recalled with the new fact first, and `submit` names the old one."""
+"""After a correction the new fact is recalled first, and `submit` names the old one."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_submit_names_the_earlier_and_an_update_settles_it(memories: Palimpsest)
 def test_a_question_by_frame_is_no_consequence_of_a_join(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor is it one for a later guard, which may see other frames: what was recorded counts."""
+    """Nor for a later guard, which may see other frames: what was recorded counts."""
     standard = load_policy("standard").model_dump(mode="json")
     policy = Policy.model_validate(
         {
@@ -130,7 +130,7 @@ def test_a_question_by_frame_is_no_consequence_of_a_join(
 
 
 def test_a_bound_of_the_score_keeps_the_newer_of_a_frame(memories: Palimpsest) -> None:
-    """Else the stale fact would be all that is left."""
+    """Otherwise only the stale fact would be left."""
     say(memories, PARIS, ROME, "Tea is green.")
     found = memories.recall("ada", PARIS, min_score=0.9)
     assert faces(found) == [ROME, PARIS]

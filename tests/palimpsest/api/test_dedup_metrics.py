@@ -1,4 +1,4 @@
-"""The figures of designs/namespaced.md, "Monitoring": counted from the log, and by a worker."""
+"""The metrics of designs/namespaced.md, "Monitoring": counted from the log, and by a worker."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def submitted(tmp_path: Path) -> Iterator[Palimpsest]:
 
 
 def samples(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
-    """What Prometheus reads of a text, of our figures; buckets as numbers."""
+    """Our metrics as Prometheus parses a text; buckets as numbers."""
     found = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:

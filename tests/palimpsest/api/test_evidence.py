@@ -1,4 +1,4 @@
-"""`show_candidate` tells of each neighbour the text that its score belongs to."""
+"""`show_candidate` shows the text that each neighbour's score belongs to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OLDER, NEWER, COMPOSED, NEXT = (
 
 
 def asking_about_all(search: str) -> Policy:
-    """`replace-or-merge` that joins nothing by itself."""
+    """A `replace-or-merge` policy that asks about everything, and joins nothing by itself."""
     rules = load_policy("replace-or-merge").model_dump(mode="json")
     zones = [{"at_least": 0.5, "action": "pending"}]
     checks = [rules["checks"][0] | {"zones": zones}]

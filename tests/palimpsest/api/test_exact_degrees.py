@@ -1,4 +1,4 @@
-"""What an exact repeat is under each policy, and what can be done with its join (docs/exact.md)."""
+"""What counts as an exact repeat under each policy, and what can be done with its join."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_other_texts_are_unmerged_in_bulk_and_a_sentence_start_is_not(opened: Op
 
 
 def test_a_policy_of_before_joins_by_the_search_form_and_says_so(opened: Open) -> None:
-    """Its document has no `exact`: its hash stands, and what it joins can be taken out."""
+    """Its document has no `exact`; its hash stays the same, and its joins can be removed."""
     store = opened(load_policy("standard").model_copy(update={"exact": None}))
     _, plain = say(store, POWER, PLAIN)
     evidence = store.show_candidate(plain)["evidence"]

@@ -1,4 +1,4 @@
-"""What expires is hidden by reading, from a moment on, and shown before it (docs/expiry.md)."""
+"""Reads hide an expired memory from its expiry on, and show it before (docs/expiry.md)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOUNS = (
 
 
 class Clock:
-    """A clock that is put forward by hand."""
+    """A clock that is advanced by hand."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -50,7 +50,7 @@ def say(store: Palimpsest, text: str, **fields: Any) -> Any:
 
 
 def seen(store: Palimpsest, **options: Any) -> list[list[str]]:
-    """The faces by every read that lists memories."""
+    """The faces that each read that lists memories returns."""
     listed = store.list("ada", **options)
     assert listed["total"] == len(listed["memories"])
     recalled = store.recall("ada", BUS, k=9, fold=False, **options)

@@ -1,4 +1,4 @@
-"""`find`: every memory that mentions the query, by any wording, and nothing that only looks so."""
+"""`find`: every memory that mentions the query in any wording, and no lookalikes."""
 
 from __future__ import annotations
 

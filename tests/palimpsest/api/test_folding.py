@@ -1,4 +1,4 @@
-"""`recall` shows once what nothing tells apart, marks what is not settled, and writes nothing."""
+"""`recall` shows indistinguishable memories once, marks unsettled ones, and writes nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MORE = CATS.replace("two", "three")
 
 @pytest.fixture
 def unchecked(tmp_path: Path) -> Iterator[Palimpsest]:
-    """A store in which nothing was compared when it came."""
+    """A store in which nothing was compared on arrival."""
     off = STANDARD.model_copy(update={"enabled": False})
     with Palimpsest.open(tmp_path / "store", policy=off, by="person") as store:
         yield store

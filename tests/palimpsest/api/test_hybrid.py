@@ -1,4 +1,4 @@
-"""Recall by meaning and by identifiers, within a score and a length."""
+"""Recall by meaning and by identifiers, bounded by score and length."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def faces(memories: Palimpsest, question: str = QUESTION, **how: Any) -> list[st
 def test_what_mentions_an_identifier_is_among_the_first(rivers: Palimpsest, form: str) -> None:
     question = QUESTION.replace("INC-1007", form)
     assert FAR not in faces(rivers, question, k=5)
-    if form != "INC 1007?":  # two words, and 1007 alone is another number
+    if form != "INC 1007?":  # two words; 1007 alone is another number
         assert FAR in faces(rivers, question, k=5, hybrid=True)[:2]
         assert FAR in faces(rivers, question, k=5, hybrid=None)[:2]
 
@@ -161,7 +161,7 @@ def test_of_a_model_that_nobody_knows_nothing_is_left_out(
 def test_of_a_large_owner_an_identifier_stays_too(
     rivers: Palimpsest, monkeypatch: pytest.MonkeyPatch, hybrid: bool | None
 ) -> None:
-    """LanceDB's hits come without an index of mentions."""
+    """LanceDB's hits have no index of mentions."""
     stored = rivers.recall("ada", "the cellar and the wedding anniversary INC-1007", k=99)
     monkeypatch.setattr(recall, "recall_stored", lambda *_, **__: [*stored])
     monkeypatch.setattr(store_reader, "FOLDED_EVENTS", 0)
@@ -193,7 +193,7 @@ def _mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Palimpsest]:
 
 
 def test_an_identifier_changes_the_order_of_these_memories(mixed: Palimpsest) -> None:
-    """Else the next test would hold whatever words do."""
+    """Otherwise the next test would pass trivially."""
     question = "Paris shed K-100"
     assert faces(mixed, question, hybrid=True) != faces(mixed, question)
 

@@ -34,7 +34,7 @@ def test_pairs_of_different_namespaces_nearest_first(memories: Palimpsest, ids: 
 
 
 def test_near_pairs_of_one_namespace_are_left_to_the_policy(memories: Palimpsest) -> None:
-    """Under one that compares nothing on arrival, both are there."""
+    """Under a policy that compares nothing on arrival, both are stored."""
     memories.set_policy(load_policy("importance"))
     rows = [("decisions", TEXT), ("decisions", near(96)), ("patterns", near(90))]
     memories.submit([{"owner_id": "ada", "namespace": n, "text": t} for n, t in rows])

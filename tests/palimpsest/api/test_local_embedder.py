@@ -1,4 +1,4 @@
-"""A policy that keeps texts local has no embedder that may send them elsewhere (docs/judge.md)."""
+"""A policy that keeps texts local refuses embedders that may send them away (docs/judge.md)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ADA = {"owner_id": "ada", "text": "Ada has a big dog.", "category": "health"}
 
 
 class Elsewhere:
-    """A function of the caller's, which remembers what it was given."""
+    """An embedding function of the caller's, which remembers its arguments."""
 
     def __init__(self, *, local: bool = False) -> None:
         self.local = local

@@ -1,4 +1,4 @@
-"""Texts beyond the model's input: each of their windows finds them, and is compared."""
+"""Texts longer than the model's input: each window is found and compared."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_two_texts_whose_windows_all_have_their_like_are_joined(unguarded: Palim
 
 @pytest.mark.parametrize("turn", [1, -1])
 def test_two_texts_with_other_ends_wait(unguarded: Palimpsest, turn: int) -> None:
-    """Their beginnings are the same, which is all that was compared once."""
+    """Their beginnings are the same, and once only those were compared."""
     other = " ".join([*FILL, *(f"other{n}" for n in range(20))])
     rows = [{"owner_id": "ada", "text": text} for text in (LONG, other)[::turn]]
     foreseen = [unguarded.check(rows[1])["neighbours"]]
@@ -85,7 +85,7 @@ def test_two_texts_with_other_ends_wait(unguarded: Palimpsest, turn: int) -> Non
 
 
 def test_an_outcome_says_how_many_windows_a_long_text_has(memories: Palimpsest) -> None:
-    """The second and the third time, too: as a repeat, and by its id."""
+    """Also the second and the third time: as a repeat, and by its id."""
     rows = [{"owner_id": "ada", "text": text, "id": text[:9]} for text in (LONG, OTHERS[0])]
     rows.append({"owner_id": "ada", "text": LONG, "id": "repeat"})
     windows = 1 + len(windows_of(LONG))
@@ -103,7 +103,7 @@ def test_what_a_join_of_long_texts_rests_on_is_shown(unguarded: Palimpsest) -> N
 
 
 def test_likeness_is_by_all_windows(memories: Palimpsest) -> None:
-    """Of two texts with the same beginning and other ends it is low; a short one is like itself."""
+    """Low for texts with the same beginning and different ends; a short text is like itself."""
     same = " ".join(["opening", *FILL[1:]]) + " ada is allergic to peanuts"
     ends = " ".join([*FILL, *(f"other{n}" for n in range(20))])
     texts = {"a": LONG, "b": ends, "c": same, "d": OTHERS[0], "e": f"{OTHERS[0]} now"}
@@ -131,7 +131,7 @@ def test_likeness_is_by_all_windows(memories: Palimpsest) -> None:
 def test_large_owners_are_found_by_windows_too(
     memories: Palimpsest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By LanceDB; the windows follow their memory through a join, an un-merge and a forgetting."""
+    """In LanceDB the windows follow their memory through a join, an un-merge and a forgetting."""
     long, tea, *_ = keep(memories, LONG, *OTHERS)
     monkeypatch.setattr(store_reader, "FOLDED_EVENTS", 0)
 
@@ -154,12 +154,12 @@ def test_large_owners_are_found_by_windows_too(
 
 END = "ada is allergic to peanuts"
 SAME = LONG.replace("filler0", "opening")
-"""As long, and of another first word."""
+"""As long, with another first word."""
 
 
 @pytest.fixture(name="old")
 def stored_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Palimpsest:
-    """Ada's long text, and ten of Ben's beside one that fits."""
+    """A store with a long text of Ada's, ten of Ben's, and one that fits."""
     monkeypatch.setattr(store, "load_engine", lambda *_args, **_kwargs: BeforeWindows())
     with Palimpsest.open(tmp_path / "store", by="person", policy="replace-or-merge") as made:
         keep(made, LONG, *OTHERS)
@@ -179,7 +179,7 @@ def long_of(memories: Palimpsest) -> str:
 
 
 def vectors_of(old: Palimpsest) -> dict[str, list[Vector | None]]:
-    """What was recorded for each candidate, in order."""
+    """The recorded vectors of each candidate, in order."""
     told: dict[str, list[Vector | None]] = {}
     for _, line in old.reader.log.lines():
         event = decode(line)
@@ -191,7 +191,7 @@ def vectors_of(old: Palimpsest) -> dict[str, list[Vector | None]]:
 
 
 def test_old_long_texts_get_their_windows_on_request(old: Palimpsest) -> None:
-    """All of one owner's, then all; what was recorded of their beginnings stays."""
+    """First for one owner, then for all; the recorded vectors of their beginnings stay."""
     so_far: list[tuple[int, int]] = []
     with reopened(old) as reader:
         memories = [memory["memory_id"] for memory in reader.list("ada")["memories"]]
@@ -219,7 +219,7 @@ def test_old_long_texts_get_their_windows_on_request(old: Palimpsest) -> None:
 
 
 def test_old_long_texts_are_joined_by_cosine_once_they_have_their_windows(old: Palimpsest) -> None:
-    """And the join is taken out like any other."""
+    """The join can be removed like any other."""
     with reopened(old) as writer:
         assert decisions(writer, SAME) == ["pending"]
         again = {"owner_id": "ben", "text": f"ben0 {LONG}", "id": "ben0 "}

@@ -1,4 +1,4 @@
-"""Many threads use one store with one model: their calls take turns, and none is lost."""
+"""Many threads use one store with one model: their calls take turns, and no call is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`list`, `get` and `history`: an owner's memories, one by any id, and all that became of it."""
+"""`list`, `get` and `history`: an owner's memories, one memory by any id, and all its events."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def pages(
     limit: int = 3,
     **wanted: Any,
 ) -> Iterator[str]:
-    """The ids of an owner's memories, in order; something may happen between two pages."""
+    """The ids of an owner's memories, in order; `between` is called between two pages."""
     after: str | None = None
     while True:
         page = store.list("ada", limit=limit, after=after, **wanted)
@@ -282,7 +282,7 @@ def test_who_came_back_and_left_again_is_told_of_until_the_last_time(
 def test_after_a_reversal_that_was_taken_back_the_face_is_that_of_the_part_with_the_id(
     memories: Palimpsest, first: int
 ) -> None:
-    """Today both are members, whichever of them has the lower id."""
+    """Both are members again, whichever has the lower id."""
     names = sorted("xy", key=lambda name: candidate_id("ada", "python", name))
     said = zip((names[first], names[1 - first]), ("tea in the shed", "a blue car"), strict=True)
     tea, car = (submit(memories, text, id=name)[0] for name, text in said)

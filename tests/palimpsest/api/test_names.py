@@ -1,4 +1,4 @@
-"""An owner's names, from Python: what was decided stays, and reads know them (docs/guard.md)."""
+"""An owner's names, from Python: earlier decisions stay, and reads use them (docs/guard.md)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_names_are_set_again_rather_than_undone(memories: Palimpsest) -> None:
 def test_a_large_owner_with_names_is_recalled_from_the_ledger(
     memories: Palimpsest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """LanceDB does not know by which names two hits are of one frame."""
+    """LanceDB does not know which names put two hits into one frame."""
     say(memories, "Ada lives in Paris.", "I live in Rome.")
     faces = [hit["face"] for hit in memories.recall("ada", "Ada lives in Paris.")]
     assert faces == ["Ada lives in Paris.", "I live in Rome."]
@@ -116,7 +116,7 @@ MOVED = "I moved to the old town of York."
 def test_a_told_change_comes_before_every_wording_of_what_it_may_replace(
     memories: Palimpsest,
 ) -> None:
-    """From below the hits, and though it was asked about another wording than the hit."""
+    """Even if it is below the hits, and the question was about another wording than the hit."""
     memories.set_names("ada", NAMES)
     others = [f"Bob is at home in Kent {number}." for number in range(8)]
     assert say(memories, LEEDS, HOME, *others)[:2] == ["stored", "pending"]
@@ -192,7 +192,7 @@ def test_the_newer_of_each_group_stays_before_the_older_of_another(memories: Pal
 
 
 def test_a_store_keeps_the_standard_that_it_recorded(tmp_path: Path) -> None:
-    """It asked about no frames once, nor of owners; `policy set` brings what it asks about now."""
+    """It once asked about no frames, nor owners; `policy set` brings the current questions."""
     with Palimpsest.open(tmp_path / "new", by="person") as store:
         now = store.policy
         assert (now.name, now.hash) == ("standard", "sha256:cf926093642e0b3e")

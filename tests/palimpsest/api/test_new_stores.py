@@ -1,4 +1,4 @@
-"""What one process makes, another can open at any moment; what failed is made good."""
+"""Another process can open a store at any moment of its creation; failures are repaired."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ADA = {"owner_id": "ada", "text": "She lives in Oslo."}
 
 
 def while_made(monkeypatch: pytest.MonkeyPatch, doing: Callable[[], object]) -> None:
-    """Do something once, between the steps by which the next file is made."""
+    """Do something once, between the steps that make the next file."""
     statements = database._statements
     todo = [doing]
 
@@ -94,7 +94,7 @@ def ask(store: Palimpsest, what: str) -> object:
 
 @pytest.mark.parametrize("what", ["status", "sql", "recall"])
 def test_a_second_process_waits_for_the_views_of_a_new_store(tmp_path: Path, what: str) -> None:
-    """Another writes already, and has not come to the projections yet."""
+    """The other process is already writing, but has not made the projections yet."""
     store, lock = tmp_path / "store", WriterLock(tmp_path / "store")
     with Palimpsest.open(store) as second:
         assert lock.try_acquire()
@@ -138,7 +138,7 @@ def test_a_policy_that_another_process_put_in_force_decides_here_too(tmp_path: P
 
 
 def failing(name: str) -> Callable[[str], None]:
-    """A disk that fails once, at an effect."""
+    """Simulate a disk that fails once, at an effect."""
     left = [name]
 
     def effect(what: str) -> None:
@@ -213,7 +213,7 @@ def test_the_model_that_is_named_is_loaded_when_a_text_needs_it(
 def test_a_store_loads_the_model_of_its_policy_unless_a_new_one_names_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A store keeps its model without a setting, so that vectors of two are never mixed."""
+    """Without a setting a store keeps its model, so that vectors of two models are never mixed."""
     loaded: list[str] = []
 
     def load(model: str, *_: object, **__: object) -> Engine:

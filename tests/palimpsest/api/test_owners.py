@@ -1,4 +1,4 @@
-"""Ids of one owner open nothing of another's, and an agent's handle is bound to one owner."""
+"""One owner's ids give no access to another's memories; an agent's handle has one owner."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNKNOWN = ("unknown_candidate", "unknown_decision")
 
 
 class Ids(NamedTuple):
-    """What a store has of bob: two memories, a join, a reversed one, an update, a forgetting."""
+    """Bob's ids in a store: two memories, a join, a reversed one, an update, a forgetting."""
 
     candidates: tuple[str, str]
     joined: str
@@ -45,7 +45,7 @@ def bobs_fixture(memories: Palimpsest) -> Ids:
 
 
 def calls(memories: Palimpsest, ids: Ids) -> Iterator[tuple[Callable[..., Any], Mapping[str, Any]]]:
-    """Every call that takes an id, with bob's."""
+    """Every call that takes an id, with one of bob's."""
     a, b = ids.candidates
     yield memories.access, {"candidate_id": a}
     yield memories.merge, {"a": a, "b": b}
@@ -132,7 +132,7 @@ def test_an_agent_remembers_corrects_and_forgets(memories: Palimpsest) -> None:
 def test_an_agent_cannot_overrule_a_person_nor_reach_another(
     memories: Palimpsest, bobs: Ids
 ) -> None:
-    """The store was opened for a person: the handle is an agent's all the same."""
+    """The handle is an agent's even if the store was opened for a person."""
     bob, ada = memories.agent("bob", actor="helper"), memories.agent("ada")
     asked: list[dict[str, Any]] = [{}, {"by": "person"}, {"owner_id": "ada"}, {"actor": "grace"}]
     for more in asked:

@@ -1,4 +1,4 @@
-"""A store is its user's alone, whatever the process's umask lets others do."""
+"""Only its user can read a store, whatever the process's umask is."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ with Palimpsest.open(sys.argv[1]) as memories:
 
 
 def fill(store: Path, row: str) -> list[tuple[int, Path]]:
-    """Write to a store without a umask; the modes of all it has while it is open."""
+    """Write to a store without a umask; return the modes of all its files while it is open."""
     ran = subprocess.run(
         [sys.executable, "-c", FILLS, store, row], check=True, capture_output=True, text=True
     )
@@ -40,12 +40,12 @@ def test_a_new_store_is_its_users_alone(tmp_path: Path) -> None:
     lance = store / "projections" / "lancedb"
     for mode, path in modes:
         inside = path != lance and path.is_relative_to(lance)
-        if not inside:  # LanceDB makes its files as the umask says, in a folder that is closed
+        if not inside:  # LanceDB makes its files by the umask, but in a private folder
             assert stat.S_IMODE(mode) == (0o700 if stat.S_ISDIR(mode) else 0o600), path
 
 
 def test_files_that_an_open_store_gets_are_its_users_alone(tmp_path: Path) -> None:
-    """The modes of its folder, and of files from before, are left as they are."""
+    """The modes of its folder and of existing files are unchanged."""
     store = tmp_path / "store"
     before = {path for _, path in fill(store, "1")}
     store.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Queries from Python: values go in beside the text, and no column gets lost."""
+"""Queries from Python: values are passed as parameters, and no column is lost."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_columns_of_one_name_are_all_there(memories: Palimpsest) -> None:
 
 
 def test_what_was_forgotten_shows_what_it_said_of_itself(memories: Palimpsest) -> None:
-    """In a memory with a living member that one's words alone would count."""
+    """In a memory with a living member, only that member's text would count."""
     row = {"owner_id": "ada", "text": "She lives in Rome.", "metadata": {"seen": "today"}}
     [outcome] = memories.submit([row | {"intensity": 0.5}])
     assert outcome.candidate_id is not None

@@ -1,4 +1,4 @@
-"""Recall answers from the owner's ledger, of large owners from LanceDB: they agree."""
+"""Recall from the owner's ledger, and for large owners from LanceDB: both agree."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def agree(writer: Palimpsest, queries: tuple[str, ...]) -> None:
         pytest.MonkeyPatch.context() as patch,
         Palimpsest.open(writer.folder, create=False, by="person") as reader,
     ):
-        patch.setattr(store_reader, "FOLDED_EVENTS", 0)  # whom the reader has not loaded is large
+        patch.setattr(store_reader, "FOLDED_EVENTS", 0)  # owners not loaded count as large
         reader.wait_for(writer.position)
         for query in queries:
             for words in ({"k": 50}, {"namespace": "home"}, {"session_id": "s1"}):

@@ -1,4 +1,4 @@
-"""Recall, by the ledger and by LanceDB, is what looking at every memory in turn finds."""
+"""Recall, by the ledger and by LanceDB, finds what a look at every memory in turn finds."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def near(a: str, b: str) -> float:
 
 
 class Oracle:
-    """Every living memory, looked at in turn; only the guard and the fold of the log are shared."""
+    """Looks at every living memory in turn; shares only the guard and the fold of the log."""
 
     def __init__(self, store: Palimpsest) -> None:
         self.ledger = Ledger("ada")
@@ -121,7 +121,7 @@ class Oracle:
         ]
 
     def groups(self, folds: list[list[Memory]]) -> list[list[list[Memory]]]:
-        """Of one frame the newest first, where the best of them stands."""
+        """The memories of one frame, newest first, at the rank of the best of them."""
         left, groups = [*folds], []
         while left:
             group = [left.pop(0)]
@@ -180,7 +180,7 @@ class Oracle:
         )
 
     def relations(self, memory: Memory) -> dict[str, str]:
-        """By walking from the speaker over joins that displace nothing."""
+        """By text, found by walking from the speaker over joins that displace nothing."""
         reached, edge_of = {memory.face.speaker}, list(memory.edges())
         while True:
             more = {
@@ -201,7 +201,7 @@ class Oracle:
 
 
 def histories(store: Palimpsest, chance: random.Random) -> Iterator[None]:
-    """Rows that were never compared, then ones that were, with what people say of them."""
+    """Rows that were never compared, then compared ones, with people's statements about them."""
     store.submit(rows(chance, 24))
     yield
     store.set_policy(STANDARD)

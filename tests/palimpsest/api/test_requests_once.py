@@ -1,4 +1,4 @@
-"""A request means one thing, once: asked again it is answered as it was, and nothing is written."""
+"""Requests are idempotent: a repeated one gets the same answer, and nothing is written."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from palimpsest.streams.write.inputs import OTHER_REQUEST, Submission
 
 
 def by_words(name: str, at_least: float, action: str) -> Policy:
-    """Joins, or asks about, texts that share enough words."""
+    """A policy that joins, or asks about, texts that share enough words."""
     zone = {"at_least": at_least, "action": action}
     return Policy.model_validate(
         {
@@ -70,7 +70,7 @@ DUE = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class World(NamedTuple):
-    """Candidates that joined (`a`, `b`), a pair apart, one that waits, and one forgotten."""
+    """Two joined candidates (`a`, `b`), a separated pair, a pending one, and a forgotten one."""
 
     store: Palimpsest
     a: str
@@ -85,7 +85,7 @@ class World(NamedTuple):
     forgotten: str
 
     def changed_since(self) -> None:
-        """What might make a request mean something else by now."""
+        """Make changes after which a request might mean something else."""
         store = self.store
         store.submit({"owner_id": "ada", "text": "ada lives in paris city now today", "id": "late"})
         store.submit({"owner_id": "ada", "text": "something that nobody has said", "id": "new"})
@@ -96,7 +96,7 @@ class World(NamedTuple):
             lambda: store.merge(self.x, self.a),
             lambda: store.unmerge(memory_id=self.a),
         ):
-            with suppress(RefusedError):  # what a request retracted, nobody updates
+            with suppress(RefusedError):  # a retracted candidate cannot be updated
                 say()
 
 
@@ -193,7 +193,7 @@ ALL = {**DONE, **REFUSED}
 
 
 def ask(store: Palimpsest, request: AnyRequest) -> Any:
-    """What is answered: what it did, or why it was refused."""
+    """The answer of a request: what it did, or why it was refused."""
     try:
         return store.writer.ask(request)
     except RefusedError as error:
@@ -312,7 +312,7 @@ def test_the_frame_of_a_repeated_request_is_told_as_it_was(tmp_path: Path) -> No
 
 
 def test_rows_of_a_request_are_decided_once_and_answered_as_they_were(tmp_path: Path) -> None:
-    """Also at once, after a restart, and whatever the memories that they resemble say since."""
+    """Also concurrently, after a restart, and even if the memories they resemble have changed."""
     similar = {"at_least": 0.4}
     policy = Policy.model_validate({**ASKS.model_dump(mode="json"), "similar": similar})
     row = {"owner_id": "ada", "text": "green tea with milk"}
@@ -346,7 +346,7 @@ def test_rows_of_a_request_are_decided_once_and_answered_as_they_were(tmp_path: 
 def test_programs_of_before_name_a_request_by_fresh(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every module of the facade that makes requests takes its ids from there."""
+    """Every module of the facade that makes requests takes their ids from there."""
     with Palimpsest.open(tmp_path, by="person") as store:
         rows = [{"owner_id": "ada", "text": text} for text in ("Ada sails", "A boat is Ada's")]
         a, b = (str(outcome.candidate_id) for outcome in store.submit(rows))

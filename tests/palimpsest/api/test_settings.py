@@ -1,4 +1,4 @@
-"""What a call leaves open comes from the same settings as at the command line."""
+"""Defaults of calls come from the same settings as at the command line."""
 
 from __future__ import annotations
 

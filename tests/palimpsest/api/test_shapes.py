@@ -111,7 +111,7 @@ def test_a_tag_has_sixteen_digits() -> None:
 def test_the_nearest_are_looked_for_until_enough_of_the_wanted_are_there(
     wanted: list[int], k: int, asked: list[int], found: list[int]
 ) -> None:
-    """Of twenty memories, each a little farther than the one before."""
+    """There are twenty memories, each a little farther than the one before."""
     calls: list[int] = []
 
     def recall(owner: str, query: str, **how: Any) -> list[dict[str, str]]:

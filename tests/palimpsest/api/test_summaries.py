@@ -1,4 +1,4 @@
-"""What is counted of many rows and of a review, and how Python's values become rows."""
+"""Counts over many rows and over a review, and how Python's values become rows."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_wrong_file_says_how_much_of_it_was_looked_at(count: int, told: str) -
 
 
 class Odd:
-    """A value that JSON has no form for, and that cannot be shown either."""
+    """A value that has no form in JSON, and whose `repr` fails."""
 
     def __repr__(self) -> str:
         raise ValueError("not to be shown")

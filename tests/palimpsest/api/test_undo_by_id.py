@@ -1,4 +1,4 @@
-"""Whatever an id names is undone by it, and done again by it (docs/undo.md)."""
+"""Any id can be used to undo what it names, and to do it again (docs/undo.md)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TEXTS = (
 )
 
 Act = Callable[[Palimpsest, list[str]], str]
-"""Something that is done to candidates; returns the id that names it."""
+"""An action on candidates; returns the id that names it."""
 
 
 def say(store: Palimpsest, text: str, owner: str = "ada") -> str:
@@ -40,7 +40,7 @@ def four(store: Palimpsest, owner: str = "ada") -> list[str]:
 
 
 def living(store: Palimpsest, owner: str = "ada") -> list[Any]:
-    """What is seen of an owner's memories: their faces, and who of their members is living."""
+    """The visible state of an owner's memories: their faces and their living members."""
     ledger = store.reader.ledger(owner)
     return sorted(
         (
@@ -114,7 +114,7 @@ FIRST: dict[Act, Callable[[Palimpsest, list[str]], object]] = {
     unmerge: merge,
     restore: retract,
 }
-"""What is done before the act."""
+"""The preparation of each act."""
 
 UNDONE: dict[Act, str] = {
     merge: "unmerge",
@@ -129,13 +129,13 @@ UNDONE: dict[Act, str] = {
     reverse_many: "reinstate_many",
     unmerge: "reinstate_many",
 }
-"""The request that undoes each."""
+"""The request that undoes each act."""
 
 DONE_AGAIN = (merge, update, update_by_candidate, retract, restore, unmerge)
 
 
 def act_on(store: Palimpsest, act: Act) -> tuple[list[Any], str]:
-    """Do it to four memories; return the memories before it, and its id."""
+    """Do the act to four memories; return the memories before it, and its id."""
     ids = four(store)
     if act in FIRST:
         FIRST[act](store, ids)
@@ -210,7 +210,7 @@ def test_a_reversal_of_two_owners_is_undone_for_both(memories: Palimpsest) -> No
 def test_a_bulk_request_that_was_committed_in_parts_is_undone_by_its_id(
     memories: Palimpsest, monkeypatch: pytest.MonkeyPatch, hides: bool
 ) -> None:
-    """Its answer is in an event of no owner then."""
+    """Its answer is then in an event without an owner."""
     monkeypatch.setattr("palimpsest.streams.write.handlers.bulk.STEPS", 2)
     for owner in ("ada", "bob"):
         merge(memories, four(memories, owner))
@@ -306,7 +306,7 @@ STEPS = (merge, update, forget, forget_by_memory, retract, unmerge)
 def test_the_last_step_of_any_history_is_undone_and_done_again(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Act, list[int]]]
 ) -> None:
-    """Undoing the last step gives the memories before it; doing it again those after it."""
+    """Undoing the last step restores the memories before it; redoing it those after it."""
     with Palimpsest.open(tmp_path_factory.mktemp("drawn") / "store", by="person") as store:
         ids = four(store)
         for act, order in steps:
@@ -314,7 +314,7 @@ def test_the_last_step_of_any_history_is_undone_and_done_again(
             try:
                 some_id = act(store, [ids[n] for n in order])
             except RefusedError:
-                continue  # not possible as things are, as for a person
+                continue  # not possible in this state, as for a person
             done = living(store)
             if done == was:
                 continue
@@ -329,7 +329,7 @@ def test_the_last_step_of_any_history_is_undone_and_done_again(
 def test_what_was_refused_stays_refused_when_it_comes_again(
     memories: Palimpsest, way: str, reason: str
 ) -> None:
-    """Whatever happened since, a request that comes again is answered as it was."""
+    """A repeated request gets its first answer, whatever happened since."""
     a, b, *_ = four(memories)
     act, name = getattr(memories, way), str(uuid4())
     only = Selection(candidate_id=a)

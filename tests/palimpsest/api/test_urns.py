@@ -1,4 +1,4 @@
-"""URNs from Python: wherever a call takes an id, alone, among several, or in a selection."""
+"""URNs from Python: accepted wherever a call takes an id, alone, in a list or in a selection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a policy makes of use: memories fade, recall leaves out what has faded, and keeps fresh."""
+"""Policies that decay memories: recall leaves out faded ones, and keeps the others fresh."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ RULES = load_policy("standard").model_copy(
     update={"decay": FADING, "recall": Recall(min_confidence=0.3, accessed=True)}
 )
 UNTOUCHED = RULES.model_copy(update={"recall": Recall(min_confidence=0.3)})
-"""Recalling keeps nothing fresh."""
+"""A policy under which recall keeps nothing fresh."""
 DAY = timedelta(days=1)
 
 
 class Clock:
-    """A clock that is put forward by hand; it begins long ago, so that all as-of times are past."""
+    """A clock that is advanced by hand; it begins long ago, so that all as-of times are past."""
 
     def __init__(self) -> None:
         self.now = datetime.fromisoformat("2025-01-01T00:00:00Z")
@@ -332,7 +332,7 @@ def test_only_where_the_policy_asks_for_it(tmp_path: Path, clock: Clock) -> None
 
 
 def test_processes_that_only_recall_leave_one_event(tmp_path: Path, clock: Clock) -> None:
-    """Each ends before its minute is over; the next to write records what all of them used."""
+    """Each ends within its minute; the next process to write records the uses of all of them."""
     with opened(tmp_path, clock) as store:
         tea = say(store, "green tea")
     for _ in range(3):
@@ -365,7 +365,7 @@ def test_a_store_that_was_closed_records_nothing_more(tmp_path: Path, clock: Clo
         say(store, "green tea")
         store.recall("ann", "tea")
         assert recorded(store) == []
-    store._uses.record()  # the timer that was on its way
+    store._uses.record()  # the timer that was already running
     with opened(tmp_path, clock) as again:
         again.writer.serve_left()
         [once] = recorded(again)

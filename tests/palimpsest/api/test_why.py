@@ -37,7 +37,7 @@ def _store(tmp_path: Path, real_model: None) -> Iterator[Palimpsest]:
 
 
 def reasons(store: Palimpsest, a: str, b: str) -> dict[str, Reason]:
-    """The reasons by their words; the order of the two does not matter."""
+    """The reasons by their names; the order of the two candidates does not matter."""
     found = store.why_not(a, b)
     assert store.why_not(b, a) == found
     assert not found["together"]
@@ -119,7 +119,7 @@ def test_a_question_waits_or_the_judge_kept_them_apart(
 def test_an_answer_that_could_not_be_carried_out_counts_and_one_that_joins_is_no_reason(
     store: Palimpsest,
 ) -> None:
-    """The judge calls one wording the same and the other different, and both are one memory."""
+    """The judge calls one wording the same and the other different, and both are in one memory."""
     a, large, b = (say(store, text) for text in (DOG, LARGE, TWO))
     asked = store.show_candidate(b)["evidence"]["asked"]
     assert {a, large} <= {*asked}

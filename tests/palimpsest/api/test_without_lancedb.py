@@ -1,4 +1,4 @@
-"""LanceDB is an extra: without it a store has one projection less, and answers the same."""
+"""LanceDB is an extra: without it a store has one projection less, but the same answers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_what_is_written_without_it_is_caught_up_with_it(
         assert store.status()["lag"] == {"duckdb": 0}
         assert [*store.rebuild()] == ["duckdb"]
         assert store.verify()["differences"] == 0
-        patch.setattr(store_reader, "FOLDED_EVENTS", 0)  # whom the reader has not loaded is large
+        patch.setattr(store_reader, "FOLDED_EVENTS", 0)  # owners not loaded count as large
         with Palimpsest.open(tmp_path, create=False) as reader:
             found = [reader.recall("ann", query) for query in QUERIES]
     assert all(found)

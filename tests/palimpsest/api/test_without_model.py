@@ -1,4 +1,4 @@
-"""A store without a model: what is stored meanwhile, how it is recalled, and what follows."""
+"""A store without a model: what is stored meanwhile, how it is recalled, and what comes later."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEY, BOAT, LAMP = "the spare key is under the blue pot", "ann paints a boat", "a
 
 @pytest.fixture
 def without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Palimpsest:
-    """A store whose model is away: three texts of Ann, one of Ben."""
+    """A store whose model is unavailable, with three texts of Ann and one of Ben."""
     monkeypatch.setattr(store, "load_engine", load_engine)
     with Palimpsest.open(tmp_path / "store", policy="namespaced", engine="none") as made:
         rows = [
@@ -93,7 +93,7 @@ def test_texts_without_a_vector_are_like_nobody(without: Palimpsest) -> None:
 
 
 def test_vectors_follow(without: Palimpsest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With progress; then all is as if the model had been there, but for who was compared."""
+    """With progress; then all is as if the model had been available, except for comparisons."""
     monkeypatch.setattr(store, "load_engine", load_stub)
     told: list[tuple[int, int]] = []
     with opened(without, "onnx") as reader:
@@ -163,7 +163,7 @@ def test_a_check_says_what_a_submit_would_do(without: Palimpsest) -> None:
 def test_consolidation_in_the_background_finds_what_came_without_a_vector(
     without: Palimpsest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The batch rule of the preset, by the thresholds of each namespace."""
+    """The preset's batch rule runs with the thresholds of each namespace."""
     near = f"{KEY} and the the blue pot is under the key"
     said = [(near, "home"), (f"{near} the", "home"), (f"{near} the", "elsewhere")]
     with opened(without, "none") as reader:

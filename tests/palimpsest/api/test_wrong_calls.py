@@ -1,4 +1,4 @@
-"""Whatever a call is given and whenever it comes, it works or raises a PalimpsestError."""
+"""A call works or raises a PalimpsestError, whatever its arguments and whenever it is made."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ COMPOSING = ComposeRequest(request_id=A, decision_id=A, text="Both.", sources=(A
 
 
 def nothing(*_: object) -> None:
-    """A progress that nobody looks at."""
+    """Ignore progress."""
 
 
 def unusable(_texts: list[str]) -> list[list[float]]:
-    """An embedder of the caller's own that gives nothing, so that no model can be switched to."""
+    """An embedder of the caller's that returns nothing, so that no switch of models succeeds."""
     return []
 
 
@@ -48,7 +48,7 @@ NARROWED = {
     "show_expired": True,
 }
 NOTHING_THERE = ("import_log", "export_source")
-"""Their file is not there, or nothing was imported from it."""
+"""Calls whose file does not exist, or from which nothing was imported."""
 CALLS: dict[str, dict[str, Any]] = {
     "add": {
         "messages": [{"role": "user", "content": "She moved."}],
@@ -252,9 +252,9 @@ CALLS: dict[str, dict[str, Any]] = {
     "wait_for": {"position": 0, "timeout": 0.1},
     "withdraw": {"a": A, "b": B, "owner_id": "ada", **SAID},
 }
-"""Every method, with all its arguments as they should be."""
+"""Every method, with valid values for all its arguments."""
 ANYWHERE = {"close", "import_log", "open"}
-"""What asks nothing of an open store."""
+"""Calls that need no open store."""
 READ = {"policy", "position", "reader", "sql_file", "writer"}
 """Properties."""
 WRONG: tuple[Any, ...] = (
@@ -272,7 +272,7 @@ def public() -> set[str]:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Palimpsest]:
-    """One store for all wrong calls: what they do to it is not looked at."""
+    """One store for all wrong calls; their effects on it are not checked."""
     with (
         pytest.MonkeyPatch.context() as patch,
         Palimpsest.open(tmp_path_factory.mktemp("shared") / "store") as store,
@@ -284,12 +284,12 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Palimpsest]:
 
 
 def _write_rows() -> None:
-    """The file that the calls name."""
+    """Write the file that the calls name."""
     Path("rows.jsonl").write_text('{"owner_id": "ada", "text": "She sails."}\n')
 
 
 def call(store: Palimpsest, name: str, arguments: Mapping[str, Any]) -> None:
-    """Call a method, or ask for a property; a store that it opens is closed again."""
+    """Call a method, or read a property; a store that this opens is closed again."""
     found = getattr(store, name)
     done = found(**arguments) if name in CALLS else found
     if isinstance(done, Palimpsest):
@@ -297,7 +297,7 @@ def call(store: Palimpsest, name: str, arguments: Mapping[str, Any]) -> None:
 
 
 def raised(store: Palimpsest, name: str, arguments: Mapping[str, Any]) -> PalimpsestError | None:
-    """What a call raises of ours; anything else fails the test."""
+    """The error of ours that a call raises, if any; any other error fails the test."""
     try:
         call(store, name, arguments)
     except PalimpsestError as error:
@@ -338,7 +338,7 @@ def test_wrong_arguments_raise_our_errors(shared: Palimpsest, name: str, argumen
 
 
 def refusals(store: Palimpsest) -> dict[str, str]:
-    """What each method and property that asks something of the store raises, by its name."""
+    """The error of each method and property that needs the store, by its name."""
     found = {}
     for name in sorted(public() - ANYWHERE):
         with pytest.raises(UsageError) as refused:
@@ -366,7 +366,7 @@ def test_after_close_every_call_says_so(memories: Palimpsest) -> None:
 
 
 def in_child(doing: Callable[[], object]) -> Any:
-    """What a forked child comes to, as JSON; its end is not this process's."""
+    """The result of a forked child, as JSON; the child ends without this process's clean-up."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -401,7 +401,7 @@ def test_in_a_forked_child_every_call_says_so(memories: Palimpsest, tmp_path: Pa
 
 
 def test_a_child_of_a_process_that_only_made_a_store_can_open_it(tmp_path: Path) -> None:
-    """What a server does before it forks its workers."""
+    """As a server does before it forks its workers."""
     program = f"""
 import os, sys
 from palimpsest import Palimpsest

@@ -37,18 +37,18 @@ RULES = Policy.model_validate(
     }
 )
 WRONG = "denied"
-"""The word of a newer text that says something else."""
+"""A word that makes a newer text say something else."""
 
 
 @dataclass
 class Audited:
-    """A store, and what an attentive auditor does with it."""
+    """A store, and the actions of an attentive auditor."""
 
     memories: Palimpsest
     audits: Audits
 
     def hold(self, right: int, wrong: int = 0, owner: str = "ada") -> None:
-        """Make this number of joins of an owner; each pair of texts has words of its own."""
+        """Make `right` and `wrong` joins of an owner; no two pairs of texts share words."""
         for number in range(right + wrong):
             words = [f"{owner}{number}{letter}" for letter in "abcdefghi"]
             text = f"{' '.join(words)} is at {number}"
@@ -59,7 +59,7 @@ class Audited:
             )
 
     def judge(self, question: AuditQuestion) -> AuditLabel:
-        """What is to be said of a pair: also of a probe, which has a fact changed."""
+        """The right label of a pair, also of a probe, in which a fact is changed."""
         older, newer = question["older"], question["newer"]
         assert older is not None
         assert newer is not None
@@ -72,7 +72,7 @@ class Audited:
         return self.audits.label(question["pair"], self.judge(question))
 
     def label_all(self) -> list[LabelDone]:
-        """Label until the target is proven, or nothing is left."""
+        """Label until the target is proven or no pair is left."""
         done = []
         while not self.audits.status()["certified"] and self.audits.next() is not None:
             done.append(self.label_next())

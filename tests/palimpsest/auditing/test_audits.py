@@ -1,4 +1,4 @@
-"""Audits of a store: what is sealed, looked at, un-merged, certified and checked."""
+"""Audits of a store: opened, labelled, un-merged, certified and checked."""
 
 from __future__ import annotations
 
@@ -271,7 +271,7 @@ def test_without_an_audit_it_says_what_to_do(audited: Audited) -> None:
 
 
 def test_other_joins_at_the_position_are_noticed(audited: Audited, tmp_path: Path) -> None:
-    """The log of an audit that is continued where position P holds something else."""
+    """An audit is continued on a log that has something else at its position."""
     audited.hold(4)
     audited.audits.open(target=0.3, probes=0)
     [opened] = audited.events(AuditOpened)
@@ -317,7 +317,7 @@ def test_an_audit_changes_no_memory(audited: Audited) -> None:
 
 
 def test_what_is_added_label_by_label_is_what_is_counted_anew(audited: Audited) -> None:
-    """Probes, errors, labels of an earlier audit, and a label that is corrected."""
+    """With probes, errors, labels of an earlier audit, and a corrected label."""
     audited.hold(30, wrong=4)
     audited.audits.open(target=0.05)
     for _ in range(8):
@@ -334,7 +334,7 @@ def test_what_is_added_label_by_label_is_what_is_counted_anew(audited: Audited) 
 
 
 def test_a_tenth_goes_to_a_second_person_and_the_worse_label_counts(audited: Audited) -> None:
-    """By hand: which pairs, what counts, and Cohen's kappa of the table of both."""
+    """Computed by hand: the pairs, the labels that count, and Cohen's kappa of the table."""
     audited.hold(60)
     audits = audited.audits  # those of eve
     audits.open(target=0.01, probes=0)
@@ -353,7 +353,7 @@ def test_a_tenth_goes_to_a_second_person_and_the_worse_label_counts(audited: Aud
     assert audits.next() == {**(waiting or {}), "number": 51 + len(asked)}
     status = audits.status()
     assert (status["seconds"], status["agreed"]) == (len(asked), len(asked) - 1)
-    assert status["kappa"] == 0  # one of them gave the same label to all
+    assert status["kappa"] == 0  # one person gave the same label to all pairs
     assert (status["labels"], status["errors"]) == (50, 1)
     assert status["bound"] > bound
     fresh = audited.memories.audits()

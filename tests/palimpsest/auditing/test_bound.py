@@ -1,4 +1,4 @@
-"""The bound of an audit: exact on small populations, valid at the worst place, and no wider."""
+"""The bound of an audit: exact on small populations, valid in the worst case, and no wider."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def bound_after(population: int, labels: Sequence[bool], delta: float = DELTA) -
 
 
 def share_ever_wrong(population: int, errors: int, delta: float) -> float:
-    """By looking at every order there is: in how many is the bound ever below the truth?"""
+    """The share of all orders in which the bound is ever below the truth."""
     ever = 0
     for places in combinations(range(population), errors):
         audit = ErrorBound(population, delta)
@@ -121,7 +121,7 @@ RUNS = 5_000
 
 
 def ever_rejected(population: int, errors: int, delta: float, seed: int) -> float:
-    """In which share of random orders the true number of errors is rejected by any label."""
+    """The share of random orders in which any label rejects the true number of errors."""
     random = np.random.default_rng(seed)
     wrong = np.zeros((RUNS, population), dtype=bool)
     wrong[:, :errors] = True
@@ -135,7 +135,7 @@ def ever_rejected(population: int, errors: int, delta: float, seed: int) -> floa
 
 
 PLACES = {20: (1, 2, 3, 5, 10, 19), 150: (1, 4, 10, 40, 120), 600: (1, 6, 40)}
-"""Sizes, and the numbers of errors that are tried in each."""
+"""Sizes, and the numbers of errors tried in each."""
 
 
 @pytest.mark.parametrize("population", long_but(20, 150, of=PLACES))
@@ -145,7 +145,7 @@ def test_at_the_worst_place_five_percent_of_5000_runs_are_wrong_at_most(populati
 
 
 class Forgetful(Hypotheses):
-    """A break: it does not take the errors found out of those that are left."""
+    """A deliberate break: does not subtract the errors found from those that are left."""
 
     def see(self, wrong: bool | NDArray[np.bool_]) -> None:
         super().see(wrong)
@@ -175,7 +175,7 @@ def test_detection_is_unknown_at_first_and_grows_with_every_probe_found() -> Non
 
 @pytest.mark.parametrize("found", [[True] * 12, [True, False, True, True], [False] * 3])
 def test_detection_is_what_the_bets_against_each_share_say(found: list[bool]) -> None:
-    """Computed again, one share after the other."""
+    """Computed independently, one share after the other."""
 
     def wealth(missed: float) -> float:
         bets = zip(BETS[:, 0], WEIGHTS[:, 0], strict=True)

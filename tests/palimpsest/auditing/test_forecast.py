@@ -1,4 +1,4 @@
-"""How many labels an audit would take: against audits that are labelled one by one."""
+"""Forecasts of the number of labels, compared with audits that are labelled one by one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DELTA, DETECTION = 0.04, 0.01
 
 
 def one_by_one(wrong: NDArray[np.bool_], joins: int, target: float, seed: str, probes: int) -> int:
-    """The labels of one audit, with a probe wherever its seed has a slot for one."""
+    """The labels of one audit, with a probe at each slot that its seed has for one."""
     errors, detection = ErrorBound(joins, DELTA), DetectionBound(DETECTION)
     given, due, left, order = 0, 0, probes, iter(wrong)
     while True:
@@ -48,7 +48,7 @@ def test_without_probes_it_is_what_each_order_takes(joins: int) -> None:
     ],
 )
 def test_with_probes_it_is_what_half_of_all_audits_take(target: float, share: float) -> None:
-    """Where a seed has its probes differs from one in ten, so it is no exact number."""
+    """Only approximately: a seed's slots for probes are not exactly one in ten."""
     joins, took = 1_500, []
     for seed in range(41):
         wrong = np.random.default_rng(100 + seed).permutation(np.arange(joins) < share * joins)

@@ -1,4 +1,4 @@
-"""The law of an audit in rounds: errors found, un-merged, and certified anew with a fresh seed."""
+"""The law of an audit in rounds: errors are un-merged, and a fresh seed certifies the rest."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from palimpsest.auditing.order import sealed_order
 DELTA, TARGET = 0.1, 0.02
 JOINS, WRONG, RUNS = 400, 16, 200
 FIRST_LOOK = 120
-"""Labels of the first round, which does not certify: it finds errors, and they are un-merged."""
+"""Labels of the first round, which only finds errors, to be un-merged."""
 PAIRS = [f"pair {number}" for number in range(JOINS)]
 
 Reorder = Callable[[str, str, list[str]], list[str]]
 
 
 def certifies_wrongly(run: int, reorder: Reorder) -> bool:
-    """Two rounds: does the second certify at most 2 % although more are wrong?"""
+    """Whether the second of two rounds certifies at most 2 % although more joins are wrong."""
     wrong = set(random.Random(run).sample(PAIRS, WRONG))
     first, second = f"first {run}", f"second {run}"
     looked_at = sealed_order(first, PAIRS)[:FIRST_LOOK]
@@ -42,7 +42,7 @@ def test_with_a_fresh_seed_a_certificate_is_wrong_in_delta_of_the_runs_at_most()
 
 
 def test_the_trap_the_old_order_without_the_errors_found_certifies_nearly_always() -> None:
-    """What was looked at is clean by now, and comes first again: it says nothing of the rest."""
+    """The pairs looked at before are clean now and come first again, which proves nothing."""
     assert wrong_certificates(lambda first, _second, pairs: sealed_order(first, pairs)) > 0.8
 
 
@@ -56,7 +56,7 @@ def test_the_order_is_of_the_seed_alone() -> None:
 
 
 def test_the_order_of_a_seed_is_for_ever() -> None:
-    """Others compute it again: `printf '%s\\n%s' 7 a | sha256sum`."""
+    """Anybody can compute it again: `printf '%s\\n%s' 7 a | sha256sum`."""
     assert sealed_order("7", ["a", "b", "c", "d"]) == ORDER_OF_SEVEN
 
 

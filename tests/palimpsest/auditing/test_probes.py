@@ -101,7 +101,7 @@ def test_an_auditor_who_says_right_to_all_is_found_out(audited: Audited) -> None
 
 
 def test_probes_are_of_each_kind_as_often_as_joins_are(audited: Audited) -> None:
-    """By counting; and each is wrong by its own question."""
+    """Found by counting; and each probe is wrong by its own question."""
     memories = audited.memories
     for number in range(30):
         words = " ".join(f"w{number}{letter}" for letter in "abcdefghijklm")

@@ -31,7 +31,7 @@ RUNS = 100
 
 
 def labelled(shares: tuple[float, ...], run: int) -> tuple[int, float, float]:
-    """What is true, and the interval after a run through the plan by whoever knows."""
+    """The truth, and the interval after a run through the plan with the right labels."""
     random, near, missed = Random(run), dict[str, ApartPair](), set[str]()
     for size, share, score in zip(SIZES, shares, (0.45, 0.55, 0.65, 0.75, 0.85, 0.95), strict=True):
         names = [f"{run} {score} {number}" for number in range(size)]
@@ -48,7 +48,7 @@ def labelled(shares: tuple[float, ...], run: int) -> tuple[int, float, float]:
     )
     audit = Audit("a", datetime(2026, 1, 1, tzinfo=UTC), opened)
     found, labels = Population(near, {}, 0, 0), dict[str, AuditLabelledData]()
-    for _ in range(2):  # the pilot, then what it leads to
+    for _ in range(2):  # the pilot, then the pairs that it leads to
         for pair in planned(audit, found, labels).order:
             label = "wrong" if pair.id in missed else "right"
             labels[pair.id] = AuditLabelledData(
@@ -98,7 +98,7 @@ def test_labels_go_where_pairs_are_many_and_mixed() -> None:
 
 
 def test_the_pairs_are_those_of_two_memories_and_each_has_its_score(audited: Audited) -> None:
-    """By looking at every pair there is."""
+    """Compared with a look at every pair."""
     audited.hold(4)
     audited.hold(3, owner="bo")
     memories = audited.memories
@@ -118,7 +118,7 @@ def test_the_pairs_are_those_of_two_memories_and_each_has_its_score(audited: Aud
     assert near | at_random == apart
     assert not near & at_random
     assert (len(at_random), found.joins) == (found.others, 7)
-    assert len(near) == 5  # of each owner all texts that joined nobody but the first
+    assert len(near) == 5  # for each owner, all texts that joined no other, except the first
     assert all(pair.score is not None for pair in found.near.values())
 
 

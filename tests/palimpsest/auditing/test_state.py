@@ -1,4 +1,4 @@
-"""What labels amount to: the order, the probes in between, detection, and labels still needed."""
+"""The state that labels lead to: order, probes, detection, and the labels still needed."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_after_an_error_more_labels_are_needed() -> None:
 
 
 def test_a_percent_of_ten_thousand_joins_with_probes() -> None:
-    """Before detection 342 labels at 95 %; with a fifth of the chance for detection, 460 or so."""
+    """At 95 %, 342 labels before detection; about 460 if detection uses a fifth of the error."""
     audit, population = opened(10_000, target=0.01, detection=0.01), joins(10_000)
     tally = tally_of(audit, population, [f"probe {n}" for n in range(100)], {})
     assert ErrorBound(10_000, 0.05).labels_needed(100) == 342
@@ -177,11 +177,11 @@ def test_strata_have_bounds_of_their_own() -> None:
 
 JOINS, WRONG, TARGET, DELTA, RUNS = 300, 36, 0.1, 0.1, 120
 MISSED = 0.4
-"""The share of wrong joins, and of probes, that the auditor takes to be right."""
+"""The share of wrong joins and of probes that the auditor labels as right."""
 
 
 def certifies_wrongly(run: int, detection: float) -> bool:
-    """Does an audit of 12 % wrong joins certify 10 %, by an auditor who misses some?"""
+    """Whether an audit of 12 % wrong joins certifies 10 % if the auditor misses some."""
     chance = random.Random(run)
     found, missed = ErrorBound(JOINS, DELTA - detection), DetectionBound(detection or DELTA)
     labels = [number < WRONG for number in range(JOINS)]

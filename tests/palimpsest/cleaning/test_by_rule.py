@@ -1,4 +1,4 @@
-"""The joins that need few vectors are those of the writer, which embeds everything."""
+"""Joins found with few vectors equal those of the writer, which embeds everything."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.stub_engine import StubEngine
 
 STANDARD = load_policy("standard")
 TOP = 5
-"""How many of the nearest `standard` looks at by cosine."""
+"""The number of nearest texts that `standard` compares by cosine."""
 MEMORIES = Path(__file__).parents[3] / "examples" / "data" / "memories.jsonl.gz"
 SUBJECTS = ("Ada", "ada", "The user", "User", "A man", "The little girl")
 VERBS = ("has", "likes", "doesn't have", "does not have", "is riding", "riding", "bought")
@@ -101,7 +101,7 @@ POLICIES = st.builds(
     ),
     st.sampled_from((list, lambda checks: [*checks][::-1])),
 )
-"""Policies whose every join asks the guard, with thresholds between those of the sentences."""
+"""Policies whose every join asks the guard, with thresholds between the sentences' scores."""
 
 
 @given(st.lists(CLOSE | SENTENCES | LONG, max_size=6), st.sampled_from((1, 2)), POLICIES)
@@ -145,7 +145,7 @@ def test_each_window_of_a_long_text_needs_its_counterpart(floor: float, joined: 
 
 @given(st.lists(CLOSE | SENTENCES, min_size=10, max_size=60))
 def test_of_many_texts_only_those_beyond_the_nearest_join_besides(rows: list[str]) -> None:
-    """The policy looks at the five nearest; here all that are near-identical are looked at."""
+    """The policy compares the five nearest; here all near-identical ones are compared."""
     texts = table(rows)
     mine = {joins[0].row: joins[0] for joins in by_words(texts, STANDARD)}
     writers = {join.row: join for join in by_writer(texts, STANDARD)}

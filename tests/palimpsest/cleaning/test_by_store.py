@@ -1,4 +1,4 @@
-"""A store that keeps the rows joins what the policy joins, and knows the rows again."""
+"""A store that keeps the rows joins what the policy joins, and recognises the rows later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is joined beyond the rules, what stays of a group, and what a person keeps apart."""
+"""Joins beyond the rules, the row that stays of a group, and a person's separations."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_what_the_guard_would_have_stopped_is_told() -> None:
 def test_who_leaves_by_cosine_is_that_near_to_one_that_stays(
     rows: list[list[str]], within: float
 ) -> None:
-    """And no two that stay are: each is compared with all that stay before it.
+    """No two that stay are that near: each is compared with all that stay before it.
 
     In blocks of three and chunks of two, as if the tables were large.
     """

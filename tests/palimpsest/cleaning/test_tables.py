@@ -33,7 +33,7 @@ def test_rows_stay_what_they_are() -> None:
 
 
 class Frame:
-    """A dataframe of another library: all that is known of it is Arrow's interface."""
+    """A dataframe of another library, known only by Arrow's interface."""
 
     def __init__(self, table: pa.Table) -> None:
         self._table = table
@@ -44,7 +44,7 @@ class Frame:
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
 def test_a_dataframe_gives_an_arrow_table(kind: pa.DataType) -> None:
-    """Each library has strings of its own."""
+    """Each library has its own type of strings."""
     texts = pa.array([DOG, LARGE, None, DOG], kind)
     table = pa.table({"text": texts, "n": [1, 2, 3, 4]})
     found = clean(Frame(table), keep="longest")

@@ -1,4 +1,4 @@
-"""A command line on a store of its own, without a model."""
+"""A command line on its own store, without a model."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tests.stub_engine import load_stub
 
 T = TypeVar("T")
 _said: dict[Path, Any] = {}
-"""What was said while each store on the shelf was filled."""
+"""The results of filling each store on the shelf."""
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command printed and how it ended."""
+    """The output and exit status of a command."""
 
     status: int
     out: str
@@ -39,7 +39,7 @@ class Ran:
 
     @property
     def documents(self) -> list[Any]:
-        """Standard output as one JSON document a line."""
+        """Standard output as one JSON document per line."""
         return [json.loads(line) for line in self.out.splitlines()]
 
 
@@ -55,7 +55,7 @@ class CommandLine:
         return self.bare("--store", str(self.store), *args, stdin=stdin)
 
     def bare(self, *args: str, stdin: str | bytes | None = None) -> Ran:
-        """Run a command without saying which store."""
+        """Run a command without naming a store."""
         done = CliRunner().invoke(app, args, input=stdin)
         return Ran(done.exit_code, done.stdout, done.stderr)
 
@@ -66,23 +66,23 @@ class CommandLine:
         return ran.document
 
     def file(self, rows: Iterable[Any], name: str = "rows.jsonl") -> str:
-        """A file of rows; a row that is bytes or a string stands there as it is."""
+        """Write a file of rows; a row that is bytes or a string is written as it is."""
         path = self.folder / name
         path.write_bytes(b"".join(_line(row) + b"\n" for row in rows))
         return str(path)
 
     def ingest(self, *rows: Any, status: int = 0) -> Any:
-        """Ingest rows; the summary."""
+        """Ingest rows; return the summary."""
         return self.json("ingest", self.file(rows), status=status)
 
     def holds(self, *rows: Any) -> None:
-        """Have the store of these rows."""
+        """Make the store of these rows."""
         self.begins(json.dumps(rows), lambda: self.ingest(*rows))
 
     def begins(self, name: str, fill: Callable[[], T]) -> T:
-        """Have the store that `fill` fills, and what it said: filled once for all of this name.
+        """Get the store that `fill` fills, and its result; each name is filled only once.
 
-        Then it is put back in the place its views know.
+        The store is put back where its views expect it.
         """
         kept = self._shelf / digest(name.encode())
         self.store, whole = kept / "store", kept / "whole"
@@ -125,7 +125,7 @@ zones = [{ at_least = 0.0, action = "pending" }]
 
 
 def row(text: str, owner: str = "ada", **fields: Any) -> dict[str, Any]:
-    """A bare row."""
+    """A minimal row."""
     return {"owner_id": owner, "text": text, **fields}
 
 
@@ -139,13 +139,13 @@ def row_fixture() -> Row:
 
 @pytest.fixture(scope="session")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where stores are kept from one test to the next."""
+    """The folder in which filled stores are kept between tests."""
     return tmp_path_factory.mktemp("shelf")
 
 
 @pytest.fixture
 def palimpsest(tmp_path: Path, shelf: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
-    """The command line in an empty folder, on a store that is not there yet."""
+    """The command line in an empty folder, on a store that does not exist yet."""
     for loads in (store, embedder):
         monkeypatch.setattr(loads, "load_engine", load_stub)
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""What was there then: `status`, `recall`, `show` and `decisions` as of a position or a time."""
+"""Past states: `status`, `recall`, `show` and `decisions` as of a position or a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COUNTED = tuple(
     "candidates memories joins folded pending unembedded invalid decisions position".split()
 )
 NEAR = ("Ada paints wooden boats in the shed", "Ada paints boats in the shed")
-"""Of the second the judge is asked whether it is the first."""
+"""The judge is asked whether the second repeats the first."""
 
 
 @pytest.fixture

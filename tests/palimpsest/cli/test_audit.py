@@ -1,4 +1,4 @@
-"""`audit` as it is typed."""
+"""`audit` at the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`clean` as it is typed."""
+"""`clean` at the command line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILE = f"id,user,text\n1,ada,{DOG}\n2,ada,{LARGE}\n3,bob,{DOG}\n4,ada,\n5,ada,{D
 
 @pytest.fixture(name="palimpsest")
 def without_a_store(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
-    """Commands that do not say which store, unless a test does."""
+    """Commands that name no store, unless a test does."""
     monkeypatch.setattr(CommandLine, "__call__", CommandLine.bare)
     return palimpsest
 
@@ -161,7 +161,7 @@ def test_a_policy_that_composes_keeps_the_rows_own_text(palimpsest: CommandLine)
 
 
 def test_marks_are_kept_in_the_page_and_saved_for_the_next_run(palimpsest: CommandLine) -> None:
-    """From a folder, without a server; earlier marks are saved again."""
+    """The page is opened from a folder, without a server; earlier marks are saved again."""
     earlier = palimpsest.file([{"text": HOSTILE, "partner_text": DOG}], "earlier.jsonl")
     rows = [DOG, LARGE, "Ben owns two cats now", "Ben owns 2 cats now"]
     file = palimpsest.file([{"text": text} for text in rows])

@@ -1,4 +1,4 @@
-"""When steps are due, and that each is done once; the clock is driven."""
+"""When steps are due, and that each is done once; the clock is simulated."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def at(day: int, hour: int, minute: int = 0, month: int = 3) -> datetime:
 def test_the_latest_time_is_of_the_zone_also_when_its_clocks_change(
     now: datetime, due: datetime
 ) -> None:
-    """In Oslo it is 03:00 at two o'clock in winter, and at one in summer, from the 29th on."""
+    """03:00 in Oslo is 02:00 UTC in winter and, from the 29th on, 01:00 UTC in summer."""
     assert OSLO.latest("dedupe", now) == due
 
 
@@ -77,7 +77,7 @@ def test_what_is_no_schedule_is_reported(said: dict[str, Any], wrong: str) -> No
 
 
 def test_the_days_about_a_moment_are_those_of_the_zone() -> None:
-    """On Kiritimati it is 14 hours later: the next time is on the day after tomorrow there."""
+    """Kiritimati is 14 hours ahead: the next time is on the day after tomorrow there."""
     far = Schedule(zone="Pacific/Kiritimati", dedupe="00:30")
     assert far.latest("dedupe", at(1, 11)) == at(1, 10, 30)
     assert far.upcoming(at(1, 11)) == at(2, 10, 30)
@@ -103,7 +103,7 @@ def test_a_schedule_is_a_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: Any)
 
 @dataclass
 class Clock:
-    """A clock that goes on when somebody waits, until a moment."""
+    """A clock that advances when somebody waits, until a moment."""
 
     now: datetime
     until: datetime
@@ -123,7 +123,7 @@ class Clock:
 
 @dataclass
 class Steps:
-    """Steps that note when they were due, and fail as often as they are told to."""
+    """Steps that record when they were due, and fail as often as they are told to."""
 
     failures: int = 0
     error: Callable[[], Exception] = lambda: TransientError("away")
@@ -212,7 +212,7 @@ def test_when_it_is_to_end_it_begins_nothing() -> None:
 
 
 def dedupe_done(**runs: Mapping[str, Any]) -> StepDone:
-    """A dedupe of these owners, each of which but a skipped one joined two memories."""
+    """A dedupe of these owners, in which each owner that was not skipped joined two memories."""
     each = [{"owner_id": owner, **run} for owner, run in runs.items()]
     joined = [{"owner_id": owner} for owner, run in runs.items() if "ran" in run for _ in range(2)]
     answer = {"owners": len(each), "runs": each, "joined": joined}
@@ -236,7 +236,7 @@ SKIPPED: Mapping[str, Any] = {"skipped": {"reason": "too_soon"}}
 def test_what_was_done_before_is_not_reported_as_done_now(
     runs: dict[str, Mapping[str, Any]], line: str
 ) -> None:
-    """As where a timer starts the schedule twice for one night."""
+    """As when a timer starts the schedule twice in one night."""
     assert describe_step(dedupe_done(**runs)) == f"dedupe, due at 2026-03-01: {line}"
 
 

@@ -1,4 +1,4 @@
-"""What each command does to a store, and the keys of its JSON that others build on."""
+"""The effect of each command on a store, and the keys of its JSON that others rely on."""
 
 from __future__ import annotations
 
@@ -324,7 +324,7 @@ def test_reverse_counts_first_and_then_does(stocked: CommandLine) -> None:
 
 
 def test_a_reversal_is_taken_back_by_its_cause(stocked: CommandLine) -> None:
-    """What was taken out before stays out."""
+    """Joins that were removed before stay removed."""
     first, tea, second = stocked.ids()
     before = stocked.json("merge", first, second)["decision_id"]
     stocked.json("unmerge", before)
@@ -470,7 +470,7 @@ def test_sql_gives_what_json_has_no_type_for(stocked: CommandLine) -> None:
     assert (answer["f"], answer["g"]) == ({"x": None}, "aa")
 
 
-# projections.duckdb.queries.query takes these for damage, and cannot describe what has no rows.
+# projections.duckdb.queries.query takes these for damage, and cannot describe an empty result.
 @pytest.mark.parametrize(
     "query",
     [
@@ -567,7 +567,7 @@ def test_a_log_can_be_exported_to_standard_output(stocked: CommandLine) -> None:
 
 
 def test_a_store_may_be_in_a_folder_of_any_name(palimpsest: CommandLine) -> None:
-    """DuckDB and SQLite take `?` and `#` in a path for the beginning of something else."""
+    """To DuckDB and SQLite, `?` and `#` in a path have a meaning of their own."""
     palimpsest.store = palimpsest.folder / "a?b #c%20[d]*'e" / "store"
     palimpsest.ingest(row(PARIS))
     assert palimpsest.json("recall", "ada", PARIS)[0]["face"] == PARIS
@@ -603,7 +603,7 @@ def test_a_policy_of_the_settings_that_the_store_does_not_have_is_said(
 def test_a_language_is_recorded_with_the_policy_and_another_file_is_told(
     palimpsest: CommandLine, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Two texts join by it; nothing needs the file again, and what differs is named."""
+    """Two texts join by it; the file is not needed again, and a differing one is reported."""
     own, dutch = palimpsest.folder / "mine.toml", palimpsest.folder / "nl.toml"
     rules = palimpsest("policy", "show", "standard").out
     own.write_text('languages = ["nl.toml"]\n' + rules)
@@ -660,7 +660,7 @@ def test_what_is_no_preset_is_shown_as_json(stocked: CommandLine) -> None:
 def test_a_policy_without_the_setting_of_exact_repeats_is_said_to_fold_them(
     palimpsest: CommandLine,
 ) -> None:
-    """As it did before there was the setting; whoever names one of the two is told nothing."""
+    """As before the setting existed; a policy that names either value gets no such remark."""
     own = palimpsest.folder / "before.toml"
     rules = palimpsest("policy", "show", "standard").out
     own.write_text(rules.replace('exact = "verbatim"\n', ""))
@@ -748,7 +748,7 @@ def test_a_retry_renames_and_gives_the_ids_that_the_first_reading_would_have(
 def test_a_retry_that_another_process_decides_on_is_renamed_too(
     palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It reads the row again, as it was."""
+    """The other process reads the row again in its original form."""
     given: list[dict[str, str]] = []
     submit = EmbeddedWriter.submit
 
@@ -765,7 +765,7 @@ def test_a_retry_that_another_process_decides_on_is_renamed_too(
 def test_a_letter_of_which_only_the_beginning_was_kept_is_not_retried(
     palimpsest: CommandLine,
 ) -> None:
-    """A row that is too large for a topic; what is left of it may be a row, too, but another."""
+    """The row was too large for a topic; its kept beginning may be a valid, but different, row."""
     palimpsest.ingest(row(PARIS))
     whole = json.dumps(row(TEA)).encode() + b" " * 9
     error = InvalidInputError("field", "too large")
@@ -906,7 +906,7 @@ def test_doctor_finds_what_keeps_a_store_from_working(
     stocked: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def found(name: str) -> dict[str, Any]:
-        """The last of this name: a projection is named after its package."""
+        """The last finding with this name: a projection is named after its package."""
         ran = stocked("--json", "doctor")
         *_, one = (finding for finding in ran.document["findings"] if finding["name"] == name)
         assert ran.document["healthy"] is (ran.status == 0)

@@ -1,4 +1,4 @@
-"""A log that was changed: the same sentence and exit status 4 from every command that meets it."""
+"""A changed log: every command that meets it prints the same sentence, with exit status 4."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ TEA = "Ada drinks tea in the morning."
 
 @pytest.fixture
 def damaged(palimpsest: CommandLine) -> CommandLine:
-    """The event that admitted Ada's first candidate is gone, and the gap closed."""
+    """A log without the event that admitted Ada's first candidate, and with the gap closed."""
     palimpsest.holds(row(PARIS), row(TEA), row(PARIS, session_id="monday"))
     with closing(sqlite3.connect(palimpsest.store / LOG_FILE)) as log, log:
         log.execute("DELETE FROM events WHERE position = 2")
         log.execute("UPDATE events SET position = -position WHERE position > 2")
         log.execute("UPDATE events SET position = -position - 1 WHERE position < 0")
     log.close()
-    (palimpsest.store / ACKNOWLEDGED_FILE).unlink()  # it would tell of an event that is missing
+    (palimpsest.store / ACKNOWLEDGED_FILE).unlink()  # it would report that an event is missing
     return palimpsest
 
 
@@ -64,7 +64,7 @@ def repeat_of(damaged: CommandLine) -> str:
 
 
 def another_text(log: sqlite3.Connection) -> None:
-    """The line of the first candidate has another text, under a checksum that is right."""
+    """Change the text of the first candidate's line, with a valid checksum."""
     [line] = log.execute("SELECT line FROM events WHERE position = 2").fetchone()
     changed = line.replace(PARIS.encode(), b"She lives in Rome.")
     assert changed != line
@@ -73,7 +73,7 @@ def another_text(log: sqlite3.Connection) -> None:
 
 
 def another_id(log: sqlite3.Connection) -> None:
-    """The first candidate's event is filed under another id."""
+    """File the first candidate's event under another id."""
     log.execute("UPDATE events SET id = ? WHERE position = 2", (bytes(16),))
 
 

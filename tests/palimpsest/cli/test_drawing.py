@@ -1,4 +1,4 @@
-"""What each drawing of an answer says, line by line, and what it leaves out."""
+"""The lines of each drawing of an answer, and what it leaves out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from palimpsest.cli.rendering import SHOWN_BYTES, SHOWN_MANY
 
 
 def lines(drawn: RenderableType) -> list[str]:
-    """A drawing as lines of words: neither columns nor the branches of a tree count."""
+    """A drawing as lines of words, without columns or the branches of a tree."""
     console = Console(file=io.StringIO(), width=400)
     console.print(drawn)
     assert isinstance(console.file, io.StringIO)

@@ -1,4 +1,4 @@
-"""`embed --model`: what it would take, the run, the switch, and the old vectors afterwards."""
+"""`embed --model`: the dry run, the run, the switch, and the old vectors afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command says what it does, with an example that can be typed, and is documented."""
+"""Every command's help says what it does, with a valid example, and is documented."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOT: Any = typer.main.get_command(app)
 
 
 def commands(group: Any = ROOT, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Every command with its name, groups left out."""
+    """Every command with its name, without groups."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
             yield from commands(command, (*path, name))
@@ -78,7 +78,7 @@ def test_help_has_what_it_does_and_an_example(palimpsest: CommandLine, name: str
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_word_of_a_help_is_taken_for_markup(palimpsest: CommandLine, name: str) -> None:
-    """Names of settings stand in brackets, which a terminal's help may take for a style."""
+    """Names of settings are in brackets, which a terminal's help may take for a style."""
     command = COMMANDS[name]
     said = [command.help, *(getattr(one, "help", None) or "" for one in command.params)]
     bracketed = re.findall(r"\[[a-z_]+\]", " ".join(said))
@@ -88,7 +88,7 @@ def test_no_word_of_a_help_is_taken_for_markup(palimpsest: CommandLine, name: st
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_example_can_be_typed(name: str) -> None:
-    """The parser takes it; nothing is run.
+    """The parser accepts it; nothing is run.
 
     Each context knows its parent: a command keeps the names of its help option from its first one.
     """
@@ -173,7 +173,7 @@ def imported_by(*words: str) -> set[str]:
 
 
 def commands_in(modules: set[str]) -> set[str]:
-    """The modules with commands among these."""
+    """Those of the modules that have commands."""
     return modules & {f"palimpsest.cli.commands.{listed.module}" for listed in LISTED.values()}
 
 

@@ -1,4 +1,4 @@
-"""`hook pre-compact`, as designs/namespaced.md has its output: it captures, and never fails."""
+"""`hook pre-compact`, with the output of designs/namespaced.md: it captures, and never fails."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ POSTGRES = "Use PostgreSQL for primary storage in every service of ours, says th
 
 @pytest.fixture(autouse=True)
 def _captured() -> Iterator[None]:
-    """No capture goes on into the next test, whose store is at the same place."""
+    """Wait for all captures, so that none continues in the next test, whose store is there, too."""
     yield
     for thread in threading.enumerate():
         if thread.name == command.CAPTURING:
@@ -44,7 +44,7 @@ def _captured() -> Iterator[None]:
 
 @pytest.fixture
 def line(palimpsest: CommandLine) -> CommandLine:
-    """A store under the preset, with nothing in it."""
+    """An empty store under the preset."""
     palimpsest.begins("namespaced", lambda: palimpsest("policy", "set", "namespaced"))
     return palimpsest
 
@@ -56,7 +56,7 @@ def run(line: CommandLine, *given: Any, owner: str = "ada") -> Ran:
 
 
 def context(ran: Ran) -> str:
-    """What the agent is told; the document has this shape and nothing else."""
+    """The text for the agent; the document must have exactly this shape."""
     document = ran.document
     assert [*document] == ["hookSpecificOutput"]
     inner = document["hookSpecificOutput"]
@@ -148,7 +148,7 @@ LATER = "The bucket is emptied after seven years, says the auditor of the compan
 
 
 def transcript(folder: Path, *lines: dict[str, Any]) -> str:
-    """What an agent pipes into the hook, about a transcript with these lines."""
+    """The hook's input from an agent, about a transcript with these lines."""
     path = folder / "session.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in lines))
     call = {"session_id": "s-1", "transcript_path": str(path), "hook_event_name": "PreCompact"}
@@ -161,7 +161,7 @@ def said(content: Any, role: str = "user", **more: Any) -> dict[str, Any]:
 
 
 def transcript_lines() -> list[dict[str, Any]]:
-    """An old conversation, its compaction, and what was said since."""
+    """An old conversation, its compaction, and later messages."""
     result = {"type": "tool_result", "tool_use_id": "t", "content": "The whole file was read."}
     return [
         said("This was said before the last compaction of the conversation."),
@@ -233,7 +233,7 @@ def test_a_file_will_do_for_standard_input(line: CommandLine) -> None:
     assert (missing.status, context(missing)) == (0, hook.FAILED)
 
 
-# -- what is said is shown, and nothing more ------------------------------------------------------
+# -- texts are shown, and have no other effect ----------------------------------------------------
 
 NASTY = [
     "two\nlines\r\nand \x1b[31mred\x1b[0m",
@@ -291,7 +291,7 @@ def test_a_similarity_is_rounded(
 
 
 def test_what_was_sent_to_a_cluster_is_numbered() -> None:
-    """It decides later, so nothing is told to be captured."""
+    """It decides later, so nothing is reported as captured."""
     one = hook.HookReport(sent=["**a**: tea"]).context
     assert one == (
         "Sent 1 candidate to the cluster before compaction; it leaves out duplicates:\n\n"
@@ -341,7 +341,7 @@ def test_store_unreadable(line: CommandLine) -> None:
 def test_store_locked_by_one_that_does_not_serve(
     line: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The agent goes on; what it said waits in the inbox, and is decided on later."""
+    """The agent continues; its texts wait in the inbox, and are decided on later."""
     left: list[bool] = []
     monkeypatch.setattr(command, "_leave", lambda: left.append(True))
     monkeypatch.setattr(embedded, "POLL_SECONDS", 0.001)
@@ -376,7 +376,7 @@ def test_store_file_locked(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_model_missing(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under the preset it is captured all the same; under another the hook says why not."""
+    """Under the preset texts are still captured; under another policy the hook says why not."""
     monkeypatch.setenv("PALIMPSEST_ENGINE", "none")
     monkeypatch.setattr(store, "load_engine", load_engine)
     assert "Auto-captured 1 memory" in context(run(line, memory(TEXT)))
@@ -398,7 +398,7 @@ def test_settings_wrong(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> N
     [(("--nonsense",), "--nonsense"), (("--timeout", "soon"), "number"), (("one", "two"), "two")],
 )
 def test_options_wrong(line: CommandLine, words: tuple[str, ...], told: str) -> None:
-    """Exit status 2 would keep the agent from compacting its context."""
+    """Exit status 2 would stop the agent from compacting its context."""
     ran = line("hook", "pre-compact", *words)
     assert (ran.status, context(ran)) == (0, hook.FAILED)
     assert ran.err.startswith("error: palimpsest hook: ")
@@ -417,7 +417,7 @@ def test_a_bug(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_cluster_is_reported_and_not_waited_for() -> None:
-    """It calls nothing captured: which of them are duplicates, workers decide later."""
+    """It reports nothing as captured: workers decide later which texts are duplicates."""
     report = hook.HookReport()
     for text in ("a text", "another"):
         sent = hook.Capture("ada", text, "decisions", Outcome("published", "c"))
@@ -455,7 +455,7 @@ def test_who_has_no_text_is_named_by_number(line: CommandLine) -> None:
 
 
 def test_of_who_is_known_already_it_says_exact_match(line: CommandLine) -> None:
-    """The same candidate again, by its id; it was stored, and not as a duplicate."""
+    """The same candidate again, by its id; the first time it was stored, not as a duplicate."""
     again = ("ada", TEXT, "--field", "namespace=decisions", "--field", "id=one", "--source", "s")
     row = {"owner_id": "ada", "namespace": "decisions", "id": "one", "source": "s", "text": TEXT}
     line.ingest(row)

@@ -1,4 +1,4 @@
-"""Ids as people type them: their beginnings, and whatever they are of."""
+"""Ids as people type them: abbreviated, and of any kind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHED = "Ada paints wooden boats in the shed"
 
 
 class Joined:
-    """Three candidates that a person joined to one memory."""
+    """Three candidates that a person joined into one memory."""
 
     def __init__(self, line: CommandLine) -> None:
         self.line = line
@@ -128,7 +128,7 @@ def test_a_pair_is_named_by_decisions_too_and_a_join_that_went_is_marked(joined:
 
 @pytest.mark.parametrize("command", ["unmerge", "reverse"])
 def test_a_memory_of_many_is_not_taken_apart_by_mistake(joined: Joined, command: str) -> None:
-    """Its id is that of its first candidate, too."""
+    """Its id is also that of its first candidate."""
     line = joined.line
     refused = line("--json", command, joined.a)
     assert refused.status == 2

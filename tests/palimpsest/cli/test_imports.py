@@ -1,4 +1,4 @@
-"""What the command line leaves out of LanceDB's import is needed by nothing that it does."""
+"""The command line never needs the modules that it leaves out of LanceDB's import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`judge doctor`: what it tries, and when it is not content."""
+"""`judge doctor`: what it tries, and when it fails."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_judge_of_any_protocol_is_tried(
 ) -> None:
     monkeypatch.setenv("PALIMPSEST_JUDGE_PROTOCOL", protocol)
     monkeypatch.setenv("PALIMPSEST_JUDGE_MODEL", "judge-5")
-    # The rules of the stand-in know no synonyms: what they miss are wrong answers.
+    # The rules of the stand-in know no synonyms: pairs that they miss are wrong answers.
     found = findings(palimpsest, status=1)
     assert {name for name, one in found.items() if one["found"]} >= WORKS[protocol]
     assert found["model"]["detail"] == "judge-5"

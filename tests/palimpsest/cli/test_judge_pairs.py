@@ -37,7 +37,7 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[JudgeSer
 
 
 def write_pairs(count: int) -> None:
-    """Half say the same, by the rules of the stand-in."""
+    """Write labelled pairs, of which half say the same by the rules of the stand-in."""
     rows = (
         {"a": f"Ada has {n} big dogs.", "b": f"ada has {n} big dogs", "label": "same"}
         if n % 2

@@ -1,4 +1,4 @@
-"""What long-running processes log never quotes a memory."""
+"""The logs of long-running processes never quote a memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fail(error: Exception) -> None:
 
 
 def raised(error: Exception) -> logging.LogRecord:
-    """A record of an error that was caught, as libraries make it."""
+    """The log record of a caught error, as libraries make it."""
     with pytest.raises(type(error)) as caught:
         fail(error)
     trace = (type(error), error, caught.tb)

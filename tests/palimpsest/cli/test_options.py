@@ -1,4 +1,4 @@
-"""Every option of a command is what the store is asked for, and so is what nobody typed."""
+"""Every option of a command, and every default, reaches the store."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Ask = Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
 
 @pytest.fixture(name="line")
 def stocked(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
-    """Two memories of Ada's, and a person with a name."""
+    """A store with two memories of Ada's, and a named person."""
     palimpsest.holds(row("a kettle"), row("some tea"))
     monkeypatch.setenv("PALIMPSEST_ACTOR", ACTOR)
     return palimpsest
@@ -51,7 +51,7 @@ def stocked(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Command
 
 @pytest.fixture(name="ask")
 def asked_of_the_store(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Ask:
-    """Run a command; with what it called a method of the store, which then ends it."""
+    """Runs a command; returns the arguments of its call of a store's method, which ends it."""
 
     def ask(method: str, *words: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
         asked: list[tuple[tuple[Any, ...], dict[str, Any]]] = []

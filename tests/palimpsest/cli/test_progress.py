@@ -1,4 +1,4 @@
-"""Whatever lasts shows that it goes on; what does not shows nothing."""
+"""Long work shows its progress; short work shows nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from palimpsest.process.output import Output
 
 @pytest.fixture
 def screen(monkeypatch: pytest.MonkeyPatch) -> StringIO:
-    """What a terminal is sent."""
+    """The output that a terminal gets."""
     sent = StringIO()
     console = Console(file=sent, force_terminal=True, width=80)
     monkeypatch.setattr(output, "_console", lambda **_: console)
@@ -68,7 +68,7 @@ def test_one_bar_serves_all_and_ends_with_the_answer(
 def test_a_bar_whose_time_comes_after_the_answer_stays_away(
     screen: StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its timer may have begun when the answer is given: then it can be cancelled no more."""
+    """Its timer may already run when the answer is given, and can then not be cancelled."""
     timer = Mock()
     monkeypatch.setattr(output, "Timer", timer)
     out = Output(as_json=False)

@@ -1,4 +1,4 @@
-"""`evaluate` and `calibrate` as they are typed."""
+"""`evaluate` and `calibrate` at the command line."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_what_people_said_in_a_store_are_labels(palimpsest: CommandLine, row: Ro
 def test_no_text_that_a_policy_keeps_local_is_embedded_elsewhere(
     palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether the policy that is asked about keeps it so, or only the store's."""
+    """Whether the evaluated policy keeps texts local, or only the store's."""
     sent: list[str] = []
 
     def embed(texts: list[str]) -> list[list[float]]:

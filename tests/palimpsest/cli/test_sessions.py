@@ -1,4 +1,4 @@
-"""What an agent's host says of a conversation, and what its session recalls then."""
+"""An agent's host reports on a conversation; what its session recalls afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shell and a beginner's habits meet: options anywhere, near names, completion, `-m`."""
+"""For shells and beginners: options anywhere, similar names, completion, `-m`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_typing_error_gets_the_nearest_command(palimpsest: CommandLine) -> Non
 
 
 def completed(*words: str) -> list[str]:
-    """What a shell is offered for the last word."""
+    """The completions that a shell gets for the last word."""
     asked = {
         "_PALIMPSEST_COMPLETE": "complete_fish",
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
@@ -97,7 +97,7 @@ def test_views_and_columns_are_completed_in_a_query(palimpsest: CommandLine) -> 
 
 
 class _Context:
-    """A command's context under one that names the store."""
+    """A command's context, with a parent that names the store."""
 
     def __init__(self, line: CommandLine) -> None:
         self._line = line
@@ -129,7 +129,7 @@ def test_a_blank_store_is_not_this_folder(
 
 
 def test_no_line_is_broken_for_a_program(palimpsest: CommandLine) -> None:
-    """However long: what is piped is searched line by line, and commands are copied from it."""
+    """Even long lines: piped output is searched line by line, and commands are copied from it."""
     long = "Ada has a boat " * 30
     palimpsest.ingest(row(long))
     [shown] = palimpsest.ids()

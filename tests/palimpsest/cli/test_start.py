@@ -1,4 +1,4 @@
-"""A process can be told to end as soon as it runs: its exit status says what that means."""
+"""A process can be ended as soon as it runs, with the documented exit status."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background
 from palimpsest.cli.start import main
 main()
 """
-"""Is told to end while modules are imported, by the signal that is the last word."""
+"""A program that gets the signal in its last argument while modules are imported."""
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,11 @@ command_line.main = run
 sys.modules["palimpsest.cli.main"] = sys.modules["palimpsest.cli"].main = command_line
 start.main()
 """
-"""The command line is what the last word does; something waits for the end of the process."""
+"""A command line that does what its last argument says, with something waiting for its end."""
 
 
 def ended(what: str, stdout: int = subprocess.PIPE) -> subprocess.CompletedProcess[bytes]:
-    """Run `what` as the command line, its output buffered as users have it."""
+    """Run `what` as the command line, with output buffered as for users."""
     paths = os.pathsep.join(path for path in sys.path if path)
     environment = os.environ | {"PYTHONPATH": paths}
     environment.pop("PYTHONUNBUFFERED", None)
@@ -108,7 +108,7 @@ def test_a_bug_is_reported_by_the_interpreter() -> None:
 def test_output_that_cannot_be_written_is_an_error() -> None:
     with FULL.open("wb") as full:
         done = ended("print('lost'); sys.exit(0)", full.fileno())
-    assert done.returncode == 120  # as Python ends a process that cannot write its last output
+    assert done.returncode == 120  # as Python ends a process whose last output cannot be written
     assert b"No space left on device" in done.stderr
 
 
@@ -120,7 +120,7 @@ def test_a_process_without_an_output_ends_with_its_status() -> None:
 def test_what_is_in_memory_is_not_freed_one_by_one() -> None:
     kept = "sys.kept = type('Kept', (), {'__del__': lambda _, w=os.write: w(2, b'freed')})()"
     assert ended(f"{kept}; sys.exit(0)").stderr == b"handlers ran"
-    assert ended(kept).stderr == b"handlers ranfreed"  # no status: the interpreter ends it
+    assert ended(kept).stderr == b"handlers ranfreed"  # no status: the interpreter ends the process
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_what_ends_by_itself_is_interrupted_and_what_runs_on_is_stopped(
 def test_a_signal_that_is_ignored_stays_so(
     handler: object, handled: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As `nohup` has it."""
+    """As under `nohup`."""
     given: list[object] = []
     monkeypatch.setattr(signal, "getsignal", lambda _: handler)
     monkeypatch.setattr(signal, "signal", lambda _, new: given.append(new))

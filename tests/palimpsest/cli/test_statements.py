@@ -1,4 +1,4 @@
-"""What a row without an id is: said anew each time it is said, the same each time it is read."""
+"""A row without an id is new each time it is added, and the same each time it is read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BERLIN, PARIS = "Ada has moved to Berlin", "Ada has moved to Paris"
 
 
 def submit(palimpsest: CommandLine, *texts: str, **fields: str) -> list[str]:
-    """Say texts one after the other; what became of each."""
+    """Submit texts one after the other; return the outcome of each."""
     with Palimpsest.open(palimpsest.store) as store:
         outcomes = [store.submit(row(text, **fields))[0] for text in texts]
     return [outcome.decision or outcome.result for outcome in outcomes]

@@ -1,4 +1,4 @@
-"""Exit statuses, what goes to which stream, settings, and texts that are only texts."""
+"""Exit statuses, output streams, settings, and texts that must have no effect."""
 
 from __future__ import annotations
 
@@ -290,7 +290,7 @@ def test_the_actor_of_the_settings_is_recorded(
 
 
 def test_a_process_of_its_own(palimpsest: CommandLine) -> None:
-    """Streams and status as the shell sees them."""
+    """The output streams and the status as a shell sees them."""
     palimpsest.holds(row("a"))
     line = [sys.executable, "-c", "from palimpsest.cli.main import main; main()", "--json"]
     line += ["--store", str(palimpsest.store)]
@@ -307,7 +307,7 @@ def test_a_process_of_its_own(palimpsest: CommandLine) -> None:
 
 
 def inherited() -> dict[str, str]:
-    """The environment, with what this process can import."""
+    """The environment, with this process's import path."""
     return os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
@@ -383,7 +383,7 @@ HOSTILE = [
 
 @pytest.fixture
 def hostile(palimpsest: CommandLine) -> CommandLine:
-    """Each text twice, of an owner of its own."""
+    """A store with each text twice, each under its own owner."""
     owners = [(text, str(number)) for number, text in enumerate(HOSTILE)]
     palimpsest.holds(*(row(text, owner, session_id=s) for text, owner in owners for s in "ab"))
     return palimpsest
@@ -399,7 +399,7 @@ def test_a_text_is_only_text(hostile: CommandLine) -> None:
 
 
 def shows(out: str, text: str) -> bool:
-    """Whether a text is there as it can be seen, wherever lines are broken; nothing steers."""
+    """Whether a text is shown, however lines are broken, without any control characters."""
     seen = "".join(visible(text).split()) in "".join(out.replace("│", "").split())
     return seen and steers_nothing(out)
 

@@ -1,4 +1,4 @@
-"""Taking back what was said: `withdraw`, and `reinstate` with all that a reversal brought."""
+"""Taking statements back: `withdraw`, and `reinstate` with all effects of a reversal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.palimpsest.cli.conftest import CommandLine, row
 FIRST = "every winter evening since the move two cats sleep near our old kitchen stove until dawn"
 NEWER = FIRST.replace("dawn", "noon")
 BESIDE = FIRST.replace("every", "each")
-"""Near the first text, and not near the newer."""
+"""Near the first text, but not near the newer one."""
 RESTING = """
 name = "resting"
 model = "all-MiniLM-L6-v2"
@@ -21,7 +21,7 @@ search = "memories"
 check = "cosine"
 zones = [{ at_least = 0.93, action = "superseded" }]
 """
-"""Later decisions rest on earlier merges, and nobody is asked."""
+"""A policy under which later decisions depend on earlier merges, without a judge."""
 
 
 def faces(palimpsest: CommandLine) -> list[str]:
@@ -71,7 +71,7 @@ def test_what_nobody_separated_is_not_withdrawn(palimpsest: CommandLine) -> None
 
 @pytest.fixture(name="joined")
 def joined_fixture(palimpsest: CommandLine) -> str:
-    """A join on which a later decision rests."""
+    """A join on which a later decision depends."""
     file = palimpsest.folder / "policy.toml"
     file.write_text(RESTING)
     palimpsest.json("policy", "set", str(file))
@@ -93,7 +93,7 @@ def test_consequences_are_reported_as_what_would_be_until_they_are(
 
 @pytest.fixture(name="apart")
 def apart_fixture(palimpsest: CommandLine, joined: str) -> tuple[str, dict[str, Any]]:
-    """A join that was taken out with a consequence, and what the un-merge answered."""
+    """A join that was removed with a consequence, and the answer of the un-merge."""
     gone = palimpsest.json("unmerge", joined, "--with-consequences")
     assert len(gone["carried_out"]) == 1
     assert faces(palimpsest) == sorted([BESIDE, NEWER])

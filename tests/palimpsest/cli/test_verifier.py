@@ -1,4 +1,4 @@
-"""The verifier: what its options and settings mean, and that it gives way to whoever decides."""
+"""The verifier: its options and settings, and that it gives way to the deciding process."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_it_keeps_its_verdicts_with_the_store_or_beside_a_cluster(
 def test_the_log_says_who_answered_without_what_is_secret(
     palimpsest: CommandLine, row: Row, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Once for a judge, however often a verifier starts; and the views can join it."""
+    """Logged once per judge, however often a verifier starts; and the views can join it."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("PALIMPSEST_JUDGE_MODEL", "first-model")

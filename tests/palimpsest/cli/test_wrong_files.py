@@ -1,4 +1,4 @@
-"""A file that is not the one that was meant leaves nothing behind, and is told what it may be."""
+"""A wrong file leaves nothing behind, and the message says what the file may be."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_a_table_and_an_array_are_read(palimpsest: CommandLine) -> None:
 
 
 def test_progress_shows_what_is_decided(palimpsest: CommandLine) -> None:
-    """All of the file is read ahead while the first of its three windows is decided on."""
+    """The whole file is read ahead while the first of its three windows is decided on."""
     long = "Ada has a boat " * 130
     file = palimpsest.file(row(long, f"owner {number}") for number in range(1400))
     told: list[IngestProgress] = []

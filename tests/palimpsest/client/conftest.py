@@ -1,4 +1,4 @@
-"""Servers as those of the server's own tests."""
+"""Servers like those of the server's own tests."""
 
 from tests.palimpsest.server.conftest import _without_a_model, served
 

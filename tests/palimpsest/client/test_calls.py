@@ -1,4 +1,4 @@
-"""The client's calls are the server's operations, and its tries of one call are done once."""
+"""The client's calls are the server's operations, and all tries of one call are done once."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def test_both_clients_have_the_same_calls() -> None:
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.py")), ids=lambda file: file.name)
 def test_a_module_imports_neither_ours_nor_what_only_posix_has(file: Path) -> None:
-    """Under its other name the folder stands alone, on any system."""
+    """Under its other name the folder must work alone, on any system."""
     imported = {*imports(ast.parse(file.read_text(encoding="utf-8")))}
     assert imported <= {*sys.stdlib_module_names} - OF_POSIX | {"httpx"}
 
 
 def imports(tree: ast.Module) -> Iterator[str]:
-    """The packages that are imported, but for the folder's own."""
+    """The imported packages, except the folder's own."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
@@ -141,7 +141,7 @@ def test_problems_say_what_the_server_says(served: Use[None]) -> None:
 
 @pytest.mark.parametrize("name", sorted(name for name in vars(Calls) if name[0] != "_"))
 def test_the_server_knows_each_call_with_all_its_fields(name: str, served: Use[None]) -> None:
-    """The answer may be that there is no such memory, but never that there is no such field."""
+    """The answer may be that no such memory exists, but never that no such field does."""
 
     async def used(server: Server) -> None:
         async with client(server, "root") as memories:
@@ -181,7 +181,7 @@ Answer = Callable[[httpx.Request], httpx.Response]
 
 
 def scripted(*answers: httpx.Response | Exception) -> tuple[list[httpx.Request], Answer]:
-    """What was asked, and a server that gives these answers in turn."""
+    """The received requests, and a server that gives these answers in turn."""
     asked: list[httpx.Request] = []
 
     def handle(request: httpx.Request) -> httpx.Response:

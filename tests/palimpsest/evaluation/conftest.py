@@ -24,7 +24,7 @@ def silent(_what: str, _share: float | None) -> None:
 
 
 def edited(seed: int, count: int) -> Iterator[LabelledPair]:
-    """Pairs from equal up to nothing in common, with a number or a negation in some."""
+    """Pairs from equal texts to texts with nothing in common, some with a number or a negation."""
     chance = random.Random(seed)
     for number in range(count):
         words = [f"x{number}", *chance.choices(WORDS, k=chance.randint(4, 14))]

@@ -1,4 +1,4 @@
-"""A history decided again under another policy is what that policy would have decided."""
+"""A history decided again under another policy equals what that policy would have decided."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TEXTS = (
 
 
 def standard_with(by: float, **changes: dict[str, Any]) -> Policy:
-    """`standard` with zones that begin lower, and other settings of some checks."""
+    """`standard` with zones that begin lower, and different settings of some checks."""
 
     def changed(check: Check) -> Check:
         more = dict(changes.get(check.check, {}))
@@ -60,14 +60,14 @@ def standard_with(by: float, **changes: dict[str, Any]) -> Policy:
 POLICIES = {
     name: policy
     for name in preset_names()
-    if (policy := load_policy(name)).model == DEFAULT_MODEL  # another's vectors are not there
+    if (policy := load_policy(name)).model == DEFAULT_MODEL  # another's vectors are missing
 } | {
     "loose": standard_with(0.3),
     "farther": standard_with(0.3, cosine={"near_identical": 0.1, "top": 2}),
     "farthest": standard_with(0.3, cosine={"near_identical": 0.0, "top": 2}),
     "wordy": standard_with(0.1, tokens={"threshold": 0.5}, session={"threshold": 0.5}),
 }
-"""Three of them search further than `standard`, and the third by words, too."""
+"""Three of them search further than `standard`, the third also by words."""
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -82,7 +82,7 @@ def quiet(_what: str, _share: float | None) -> None:
 
 
 Rows = list[tuple[int, int]]
-"""Of each row the number of its text, and of its session."""
+"""For each row, the number of its text and of its session."""
 rows_of_owners = st.lists(
     st.tuples(st.integers(0, len(TEXTS) - 1), st.integers(0, 2)), min_size=1, max_size=14
 )
@@ -106,7 +106,7 @@ def submit(store: Palimpsest, rows: Rows) -> None:
 
 
 def fates(store: Palimpsest) -> dict[str, tuple[str, str | None, str]]:
-    """Of each candidate its decision, whom it joined, and its memory, as the facade shows them."""
+    """For each candidate, its decision, its partner and its memory, as the facade shows them."""
     found = {}
     for memory in store.list("ada", former=True)["memories"]:
         for member in store.show(memory["memory_id"])["members"]:
@@ -117,7 +117,7 @@ def fates(store: Palimpsest) -> dict[str, tuple[str, str | None, str]]:
 
 
 def again(store: Palimpsest, policy: str, **how: Any) -> dict[str, tuple[str, str | None, str]]:
-    """The same, of the history as another policy would have decided it."""
+    """The same for the history as another policy would have decided it."""
     log = store.reader.log
     search = ScopeIndexes(framed=True).neighbours
     history = AnotherPolicy("ada", POLICIES[policy], log.policies(), search, **how)
@@ -130,7 +130,7 @@ def again(store: Palimpsest, policy: str, **how: Any) -> dict[str, tuple[str, st
     return found
 
 
-@pytest.mark.timeout(600)  # eighty stores, also beside other tests
+@pytest.mark.timeout(600)  # eighty stores, also while other tests run
 @settings(max_examples=40, deadline=None)
 @given(
     rows=rows_of_owners,
@@ -241,7 +241,7 @@ def test_only_what_is_asked_for_is_decided_again(store: Palimpsest) -> None:
 def test_what_the_guard_saw_of_a_composed_text_is_not_what_it_sees_of_its_source(
     tmp_path: Path, written: str, wanted: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A search of memories compares the face, one of candidates the text of the same candidate."""
+    """A search of memories compares the face, one of candidates the same candidate's own text."""
     bees, big, again_big = (
         "Grandmother keeps bees behind the mill",
         "Grandmother keeps bees behind the big mill",
@@ -274,7 +274,7 @@ def test_what_the_guard_saw_of_a_composed_text_is_not_what_it_sees_of_its_source
 
 
 def test_what_a_certificate_still_covers_is_counted(store: Palimpsest) -> None:
-    """By looking at each join: those of the policy in force are all made again, without it none."""
+    """Found by looking at each join: the policy in force makes all of them again, another none."""
     assert counted(store, "standard")["audited"] is None
     store.submit([row for n in range(8) for row in _close_pair(n)])
     gone = min(edge.id for edge in standing(store.reader.ledger("bo")))

@@ -1,4 +1,4 @@
-"""What is held out stays out, what is claimed was tested, and the rest is refused."""
+"""Held-out labels stay held out, claims were tested, and anything else is refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DATA = {"digest": "sha256:made-up", "date": "2026-11-27"}
 
 
 def labels(count: int = 500) -> list[LabelledPair]:
-    """Pairs that differ in a last stop, and pairs that differ in a number or altogether."""
+    """Pairs that differ in a final stop, and pairs that differ in a number or altogether."""
     pairs: list[LabelledPair] = []
     for n in range(count):
         text = f"Ada met her friend w{n} and fed the dog near the old mill"
@@ -115,7 +115,7 @@ def test_no_threshold_depends_on_a_label_that_is_held_out(vectors: TrialVectors)
 
 
 def test_one_label_of_the_tested_half_can_change_it(vectors: TrialVectors) -> None:
-    """So the test above is not idle: all labels there turned round, nothing can be certified."""
+    """So the test above is not idle: if all labels there are inverted, nothing can be certified."""
     pairs = labels()
     keys = {pair.key for pair in chosen(pairs)[0]}
     turned = [p._replace(label="different") if p.key in keys else p for p in pairs]
@@ -231,7 +231,7 @@ ASKS_ALL = STANDARD.model_copy(
 
 
 def answered(count: int = 500, wrong: int = 0) -> list[LabelledPair]:
-    """Pairs with a judge's answers: `wrong` labels are the other way round."""
+    """Pairs with a judge's answers; `wrong` of the labels are inverted."""
     found = [
         pair._replace(answer=pair.label, prompt="compare-same@sha256:1")
         for pair in judged("judge-5-20260901", count)
@@ -261,7 +261,7 @@ def test_a_judges_answers_are_certified_among_what_is_asked(vectors: TrialVector
 
 
 def test_pairs_that_the_policy_joins_itself_certify_no_judge(vectors: TrialVectors) -> None:
-    """Under `standard` the pairs that are the same are joined by rule, and not asked about."""
+    """Under `standard` the pairs that are the same are joined by a rule, and not asked about."""
     certificate = calibrated(vectors, answered())[0]["judge_certificate"]
     assert certificate["same"] is None
     assert certificate["different"] is not None

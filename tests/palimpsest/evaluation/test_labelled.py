@@ -1,4 +1,4 @@
-"""Labelled files in each form, and what is said of those that are wrong."""
+"""Labelled files in each form, and the errors for wrong ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FOUND = [
 
 
 def named(pairs: list[LabelledPair]) -> list[LabelledPair]:
-    """The pairs with the ids that a file without ids gives, whatever its ending."""
+    """The pairs with the ids that a file without ids gives them, whatever its ending."""
     return [pair._replace(id=pair.id.replace(".jsonl", "").replace(".gz", "")) for pair in pairs]
 
 

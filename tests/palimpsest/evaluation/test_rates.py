@@ -1,4 +1,4 @@
-"""Bounds and agreements against values worked out by hand or known from tables."""
+"""Bounds and agreements, compared with values computed by hand or known from tables."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_clusters_of_other_items_are_refused() -> None:
 
 
 def exactly_at_most(errors: int, trials: int, rate: Fraction) -> Fraction:
-    """The binomial's distribution in whole fractions: slow, and without any rounding."""
+    """The binomial distribution in exact fractions: slow, but without rounding."""
     return sum(
         (comb(trials, k) * rate**k * (1 - rate) ** (trials - k) for k in range(errors + 1)),
         Fraction(0),

@@ -1,4 +1,4 @@
-"""Learn then Test against a brute-force oracle in fractions, and its promise by simulation."""
+"""Learn then Test against a brute-force oracle in fractions, and its guarantee by simulation."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_certified_thresholds_are_those_of_the_oracle(
 
 
 def test_the_sequence_ends_at_the_first_that_fails() -> None:
-    """A looser threshold that would pass alone is not looked at."""
+    """A looser threshold that would pass by itself is not tested."""
     pairs = [(0.9, False)] * 60 + [(0.7, True)] * 20 + [(0.5, False)] * 900
     assert certified_of(pairs, 0.05, 0.95) == [0.9]
 
@@ -78,7 +78,7 @@ def test_scores_are_compared_with_four_decimals_and_thresholds_are_inclusive() -
 
 def test_it_begins_where_the_other_half_has_enough_pairs() -> None:
     levels = np.repeat([0, 1, 2], [10, 60, 200])
-    assert first_of(levels, 4, 0.05, 0.95) == 2  # 59 are needed, a quarter more to be safe
+    assert first_of(levels, 4, 0.05, 0.95) == 2  # 59 are needed, and a quarter more to be safe
     assert first_of(levels[:10], 4, 0.05, 0.95) == 3
 
 
@@ -94,7 +94,7 @@ def test_labels_that_would_do_follow_from_the_rates() -> None:
 RUNS, PAIRS = 4_000, 400
 BUDGET, LEVEL = 0.05, 0.1
 RISKS = (0.0, 0.02, 0.06, 0.2)
-"""The share of errors in each stretch of scores: over the budget from the last threshold on."""
+"""The share of errors in each range of scores: over the budget from the last threshold on."""
 SHARES = (0.3, 0.2, 0.25, 0.25)
 
 
@@ -116,13 +116,13 @@ def wrongly_certified() -> float:
 def at_the_edge(*, exact: bool) -> float:
     """The share of runs that certify a threshold whose true risk is just over the budget.
 
-    By the exact test, or by the observed share of errors alone.
+    By the exact test, or only by the observed share of errors.
     """
     random = np.random.default_rng(7)
     over = BUDGET + 1e-9
     wrong_runs = 0
     for _ in range(RUNS):
-        count = int(random.binomial(PAIRS, 0.8))  # how many it takes is random, too
+        count = int(random.binomial(PAIRS, 0.8))  # the number it takes is random, too
         errors = int(random.binomial(count, over))
         levels = np.zeros(count, np.intp)
         wrong = np.arange(count) < errors

@@ -1,4 +1,4 @@
-"""What a trial says is what a store does, and a calibrated threshold does what it was tested as."""
+"""A trial predicts what a store does, and a calibrated threshold does what it did when tested."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXACT = ("hash_exact", "recent_capture")
 
 
 def vectors_for(policy: Policy) -> TrialVectors:
-    """Of the model that the policy names."""
+    """Vectors of the model that the policy names."""
     return TrialVectors(load_stub(policy.model))
 
 
@@ -101,7 +101,7 @@ def test_a_floor_is_where_asking_begins(vectors: TrialVectors) -> None:
 
 
 def test_of_two_orders_the_worse_counts(vectors: TrialVectors) -> None:
-    """`importance` and its like aside, presets see the same in both; texts of one length, too."""
+    """Except for `importance` and the like, presets decide the same in both orders."""
     policy = load_policy("namespaced")
     short, long = "a b c d e f", "a b c d e f " + " " * 60 + "g"
     [seen] = evaluate_pairs([LabelledPair("1", short, long, "different")], policy, vectors, silent)

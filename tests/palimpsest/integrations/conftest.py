@@ -1,4 +1,4 @@
-"""Stores for adapters of vendors' classes, without a model."""
+"""Stores for adapters to vendors' classes, without a model."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def _without_a_model() -> Iterator[None]:
 
 @pytest.fixture(name="memories")
 def opened(tmp_path: Path) -> Iterator[Palimpsest]:
-    """A store of one's own, with nothing in it."""
+    """A new, empty store."""
     with Palimpsest.open(tmp_path / "store", by="person") as made:
         yield made

@@ -1,4 +1,4 @@
-"""Claude's memory tool beside the SDK's own for files, and in the SDK's loop of tools."""
+"""Claude's memory tool compared with the SDK's own for files, and in the SDK's tool loop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from palimpsest.streams.policies import load_policy
 
 Command = dict[str, Any]
 EXACT = load_policy("standard").model_copy(update={"enabled": False})
-"""Joins exact repeats alone."""
+"""A policy that joins only exact repeats."""
 PATHS = ("/memories/a.md", "/memories/b/c.md", "/memories/b/d.md", "/memories/b")
 LINES = [f"{word} has number {number}" for number, word in enumerate("Ada Bob Eve Kay".split())]
 
@@ -62,7 +62,7 @@ commands: st.SearchStrategy[Command] = st.one_of(
 
 
 def done(tool: Any, command: Command) -> bool:
-    """Whether a tool does it."""
+    """Whether a tool carries out a command."""
     try:
         tool.call(command)
     except (ToolError, OSError):
@@ -71,7 +71,7 @@ def done(tool: Any, command: Command) -> bool:
 
 
 def on_disk(folder: Path) -> dict[str, list[str]]:
-    """The files of the SDK's tool, as sets of lines: ours say each once, in another order."""
+    """The files of the SDK's tool, as distinct lines: ours keep each once, in another order."""
     return {
         f"/{path.relative_to(folder)}": sorted(
             {line.strip() for line in path.read_text().split("\n")}
@@ -100,7 +100,7 @@ def test_it_does_what_the_sdks_own_tool_does(
             files = on_disk(folder)
             path = command.get("path") or command["old_path"]
             if path == PATHS[-1] and command["command"] == "create" and not files:
-                continue  # a folder of theirs that was a file would be none here
+                continue  # an empty folder of theirs does not exist in ours
             if path == PATHS[-1] and not any(one.startswith(f"{path}/") for one in files):
                 continue  # their empty folders stay; ours are gone with their last file
             if command.get("new_path") == PATHS[-1]:
@@ -196,7 +196,7 @@ def test_the_asynchronous_tool_does_the_same(memories: Palimpsest) -> None:
 
 
 def scripted(*turns: list[Command]) -> tuple[Callable[[httpx2.Request], Any], list[Any]]:
-    """A service that makes these calls of the tool, turn by turn, and what it was sent."""
+    """A service that makes these tool calls, turn by turn, and the requests that it received."""
     asked: list[Any] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:

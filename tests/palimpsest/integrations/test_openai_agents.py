@@ -40,7 +40,7 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 class Scripted(Model):
-    """A model that calls these tools, turn by turn, and then says `done`."""
+    """A model that makes these tool calls, turn by turn, and then says `done`."""
 
     def __init__(self, *turns: tuple[str, dict[str, Any]]) -> None:
         self._turns = [*turns]
@@ -70,7 +70,7 @@ class Scripted(Model):
         return ModelResponse(output=[output], usage=Usage(), response_id=None)
 
     def stream_response(self, *_: Any, **__: Any) -> Any:
-        """It does not stream."""
+        """Not supported."""
         raise NotImplementedError
 
 
@@ -83,7 +83,7 @@ def faces(memories: Palimpsest, owner: str = "ada") -> list[str]:
 
 
 def said(text: str) -> Any:
-    """A message of the user."""
+    """A message from the user."""
     return {"role": "user", "content": text}
 
 

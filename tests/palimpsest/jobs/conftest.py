@@ -1,4 +1,4 @@
-"""Stores without a model, in which memories were said before any policy compared them."""
+"""Stores without a model, with memories from before any policy compared them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STORE_TIME = load_policy("store-time")
 
 
 def unguarded(policy: Policy) -> Policy:
-    """The same policy where scores alone decide: without a judge, the gray zone is joined."""
+    """The same policy with only scores deciding: without a judge, the gray zone is joined."""
     checks = tuple(
         check.model_copy(
             update={"zones": tuple(z.model_copy(update={"guard": False}) for z in check.zones)}
@@ -37,25 +37,25 @@ def unguarded(policy: Policy) -> Policy:
 
 
 QUICK = JudgeSettings(patience=2.0, retries=1)
-"""Nobody waits long for a server that a test has stopped."""
+"""Settings with short waits, for servers that a test has stopped."""
 RUNTIMES = ("embedded", "cluster")
 embedded_alone = pytest.mark.parametrize("installation", ["embedded"], indirect=True)
-"""For what a run plans, which is the same on both, and what a rule of a design tests on both."""
+"""Only the embedded store: a run's plan is the same on both, and a design's rules test both."""
 
 
 def unseeing() -> Policy:
-    """Store-time as it is before it compares anything: for memories of another time."""
+    """`store-time` without any comparison, for memories from an earlier time."""
     return STORE_TIME.model_copy(update={"checks": (), "name": "unseeing"})
 
 
 def alone(folder: Path) -> Installation:
-    """A new store that decides itself."""
+    """A new embedded store."""
     made = Palimpsest.open(folder / "store", policy=unseeing(), by="person")
     return Installation(made, ("--store", str(made.folder)))
 
 
 def following(cluster: Cluster) -> Installation:
-    """The store that follows a cluster, with none of the verdicts that other tests paid for."""
+    """The store that follows a cluster, without cached verdicts of other tests."""
     folder, where = cluster.folder / "store", cluster.connection
     for file in folder.glob("judge.sqlite*"):
         file.unlink()
@@ -67,7 +67,7 @@ def following(cluster: Cluster) -> Installation:
 def installed(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Installation]:
-    """A store that decides itself, and one that follows a cluster."""
+    """An embedded store, and one that follows a cluster."""
     monkeypatch.setattr(store, "load_engine", load_stub)
     if request.param == "embedded":
         made = alone(tmp_path)
@@ -88,11 +88,11 @@ def opened(installation: Installation) -> Palimpsest:
 
 @pytest.fixture
 def ada(opened: Palimpsest, request: pytest.FixtureRequest) -> Speaker:
-    """Somebody with no memories yet; nothing is compared until another policy is set."""
+    """An owner without memories; nothing is compared until another policy is set."""
     return Speaker(opened, request.node.name, unseeing())
 
 
 @pytest.fixture
 def asking(server: JudgeServer) -> JudgeSettings:
-    """How the local server is asked."""
+    """The settings for asking the local server."""
     return JudgeSettings(base_url=server.url, **QUICK.model_dump(exclude={"base_url"}))

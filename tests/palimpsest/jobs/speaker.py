@@ -1,4 +1,4 @@
-"""Somebody who says texts in a store that others may share, and looks at what became of them."""
+"""An owner who submits texts to a store that others may share, and inspects the results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.reliability.processes import Child
 
 @dataclass(frozen=True)
 class Installation:
-    """An open store, and the options with which the command line comes to the same one.
+    """An open store, and the command line's options for the same store.
 
     The store decides itself, or follows a cluster whose `worker` does.
     """
@@ -27,12 +27,12 @@ class Installation:
     worker: Child | None = None
 
     def logged(self, here: str) -> str:
-        """What whoever decides has logged; `here` is what this process has."""
+        """The log of the deciding process; `here` is this process's log."""
         return here if self.worker is None else stderr_of(self.worker)
 
 
 class Speaker:
-    """One owner. Whatever is counted is the owner's own: there may be others."""
+    """One owner. All counts are only the owner's: there may be others."""
 
     def __init__(self, store: Palimpsest, name: str, policy: Policy) -> None:
         self.store = store
@@ -45,11 +45,11 @@ class Speaker:
             self.store.set_policy(policy)
 
     def say(self, *texts: str, source: str = "python", **fields: Any) -> list[str]:
-        """Offer texts in order; the candidates' ids."""
+        """Offer texts in order; return the candidates' ids."""
         return self.submit(*({"text": text, **fields} for text in texts), source=source)
 
     def submit(self, *rows: Mapping[str, Any], source: str = "python") -> list[str]:
-        """Offer rows in order; the candidates' ids, once the store shows them."""
+        """Offer rows in order; return the candidates' ids, once the store shows them."""
         offered = [{"owner_id": self.name, **row} for row in rows]
         ids = [str(one.candidate_id) for one in self.store.submit(offered, source=source)]
         eventually(lambda: all(map(self.has, ids)), "the store has what was said")
@@ -71,7 +71,7 @@ class Speaker:
         return self.store.sql(f"SELECT {columns} FROM {view} WHERE {own} ORDER BY ALL")
 
     def faces(self) -> list[str]:
-        """The texts that speak, sorted."""
+        """The faces, sorted."""
         return [row["face"] for row in self.rows("memories", "face")]
 
     def memories(self) -> list[ShownMemory]:
@@ -79,11 +79,11 @@ class Speaker:
         return [self.store.show(row["memory_id"]) for row in self.rows("memories", "memory_id")]
 
     def waiting(self) -> list[Waiting]:
-        """What the verifier will be asked about."""
+        """The questions for the verifier."""
         waiting = self.store.reader.log.verifications.waiting(10_000)
         return [one for one in waiting if one.owner_id == self.name]
 
     def recall(self, question: str, session_id: str) -> list[str]:
-        """The faces that a session is shown."""
+        """The faces that a session recalls."""
         found = self.store.recall(self.name, question, session_id=session_id)
         return [memory["face"] for memory in found]

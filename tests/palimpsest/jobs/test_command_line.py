@@ -1,4 +1,4 @@
-"""Reviews, batch runs and sessions from the command line, also where a cluster decides."""
+"""Reviews, batch runs and sessions from the command line, also with a cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Commands = Callable[..., Any]
 
 @pytest.fixture
 def palimpsest(installation: Installation) -> Commands:
-    """Types a command; the document that it prints."""
+    """Runs a command; returns the document that it prints."""
 
     def typed(*words: str) -> Any:
         ran = CliRunner().invoke(app, [*installation.options, "--json", *words])

@@ -1,4 +1,4 @@
-"""`dedupe` over a store: what it asks, joins, tells, and what it does not do."""
+"""`dedupe` over a store: what it asks, joins and reports, and what it leaves alone."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_persons_word_labels_what_the_judge_gave_a_probability_for(
 def test_a_memory_that_was_taken_apart_is_joined_by_no_later_run(
     ada: Speaker, server: JudgeServer, asking: JudgeSettings
 ) -> None:
-    """Also the two of its members whom no join connected."""
+    """Nor are two of its members that no join connected."""
     a, *_ = ada.say(*THREE)
     ada.under(STORE_TIME)
     for _ in range(2):
@@ -300,7 +300,7 @@ PAIR: Any = Pairing(
 
 
 SAID = ("similarity", "reasoning")
-"""What is said of a join, and changes nothing in it."""
+"""Fields that describe a join, without effect on it."""
 
 
 def test_a_plan_is_another_where_anything_that_would_become_is() -> None:

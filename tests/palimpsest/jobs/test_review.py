@@ -27,14 +27,14 @@ from tests.palimpsest.jobs.speaker import Installation, Speaker
 from tests.streams.core.spec import ASK, KEEP, given, judge, retract, say
 
 STORE_TIME = unguarded(GUARDED)
-"""So that a gray text is rejected while nobody answers, whatever it says."""
+"""Under it any gray text is rejected while nobody answers."""
 
 SAME = (
     "Cleo paints small wooden boats in the shed behind the house daily",
     "Cleo paints small wooden boats in the shed behind the house",
 )
 OTHER = [f"the spare key of the boat shed is on the hook of {metal}" for metal in ("brass", "iron")]
-"""Near, without a cue; the judge says that they differ."""
+"""Near texts without a cue; the judge says that they differ."""
 
 
 def review(ada: Speaker, asking: JudgeSettings) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def next_question(ada: Speaker) -> dict[str, Any]:
 
 
 def pair(row: dict[str, Any]) -> tuple[str, str]:
-    """What an answer names."""
+    """The pair that an answer names."""
     return row["decision_id"], row["existing_id"]
 
 
@@ -113,7 +113,7 @@ def test_a_retracted_text_is_sent_to_no_model(
 
 
 def test_a_join_is_reviewed_as_long_as_both_its_texts_are_living() -> None:
-    """A retracted text that came again lives in the same memory, by its repeat."""
+    """A retracted text that was submitted again lives in the same memory, as its repeat."""
     joined = (say("a", "Tea"), say("b", "Chai", {"a": KEEP}))
     retracted = given(*joined, retract("b"))
     assert [*unreviewed(retracted.ledger)] == []
@@ -178,7 +178,7 @@ def test_other_rejections_are_seen_by_the_stronger_model(
 def test_a_reversed_text_never_makes_a_second_living_memory_of_its_hash(
     ada: Speaker, server: JudgeServer, asking: JudgeSettings
 ) -> None:
-    """Its repeats go with it, and later ones join it."""
+    """Its repeats leave with it, and later ones join it."""
     ada.under(STORE_TIME)
     older, newer = ada.say(*OTHER)
     ada.say(OTHER[1], source="again")
@@ -275,7 +275,7 @@ async def nobody(_judge: Any, pairs: Sequence[JudgedPair]) -> list[Verdict]:
 def test_the_model_receives_when_each_text_happened(
     ada: Speaker, server: JudgeServer, asking: JudgeSettings
 ) -> None:
-    """What came in later is still the one that was left out."""
+    """The text that came in later is still the one that was left out."""
     ada.under(STORE_TIME)
     [older] = ada.say(OTHER[0], occurred_at="2024-05-01T00:00:00Z")
     [newer] = ada.say(OTHER[1], occurred_at="2021-05-01T00:00:00Z")
@@ -353,7 +353,7 @@ def test_what_a_person_put_back_is_not_reviewed_again(
 def test_a_reversal_that_cannot_be_is_recorded_once(
     ada: Speaker, server: JudgeServer, asking: JudgeSettings
 ) -> None:
-    """It is told every time; the log has it with what the verdict cost."""
+    """It is reported every time; the log has it once, with the verdict's cost."""
     ada.under(STORE_TIME)
     older, newer = ada.say(*OTHER)
     [twin] = ada.say(OTHER[1], source="twin")
@@ -389,7 +389,7 @@ def test_a_pending_pair_is_asked_first_and_merged_or_separated(ada: Speaker) -> 
 
 
 def test_an_answer_is_about_the_pair_that_was_seen(ada: Speaker) -> None:
-    """One decision waits about two pairs: the same command again does not answer the other one."""
+    """One decision waits on two pairs: repeating the command does not answer the other one."""
     ada.under(STORE_TIME)
     *_, last = ada.say(*OTHER, OTHER[0].replace("brass", "tin"))
     waiting = ada.rows("review_queue", where=f"candidate_id = '{last}'")
@@ -407,7 +407,7 @@ def test_an_answer_is_about_the_pair_that_was_seen(ada: Speaker) -> None:
 @embedded_alone
 @pytest.mark.parametrize("same", [True, False])
 def test_an_answer_that_is_held_back_waits_for_a_person(ada: Speaker, same: bool) -> None:
-    """Two answers contradict each other, as the two that they are about are one memory."""
+    """Two answers contradict each other, because both are about one memory."""
     ada.under(STORE_TIME)
     a, b, c = ada.say(*OTHER, OTHER[0].replace("brass", "tin"))
     ada.store.merge(a, b)

@@ -1,4 +1,4 @@
-"""LangGraph's store: what stands under a key, and what differs from `InMemoryStore` by design."""
+"""LangGraph's store: the values of keys, and the intended differences from `InMemoryStore`."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SUSHI = {"text": "her favourite food is sushi"}
 
 
 def got(items: PalimpsestStore, key: str) -> Any:
-    """What stands under a key of Ada's; there has to be something."""
+    """The item of a key of Ada's, which must exist."""
     found = items.get(ADA, key)
     assert found is not None
     return found
 
 
 def as_is(result: Any) -> Any:
-    """A result, of whatever kind."""
+    """A result of any type."""
     return result
 
 
@@ -407,7 +407,7 @@ def test_a_batch_reads_what_was_there_before_it(
 
 
 class Clock:
-    """A clock that is put forward by hand, by minutes."""
+    """A clock that is advanced by hand, by minutes."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 1, 1, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Where no two texts are duplicates, the store answers as LangGraph's own `InMemoryStore`."""
+"""Without duplicates, the store answers like LangGraph's own `InMemoryStore`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ owners = count()
 
 
 class Query(NamedTuple):
-    """A search by meaning, compared by its scores: which of equals comes first is nobody's rule."""
+    """A search by meaning, compared by scores: the order of equal scores is not defined."""
 
     op: SearchOp
 
@@ -86,7 +86,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Palimpsest]:
 
 
 class Both:
-    """The store and the model, told the same; `texts` are said once each."""
+    """The store and the model, given the same operations; each of the `texts` is put once."""
 
     def __init__(self, memories: Palimpsest) -> None:
         owner_id = f"owner {next(owners)}"
@@ -134,7 +134,7 @@ class Both:
         self.model.batch([op])
 
     def _query(self, op: SearchOp) -> None:
-        """What was put over another text is still found by that: it is compared elsewhere."""
+        """Compare scores only without overwritten texts, by which values are still found."""
         [found] = self.store.batch([op])
         everything = listed(self.model.batch([op._replace(offset=0, limit=1000)])[0])
         expected = {(one.namespace, one.key): one for one in everything}
@@ -151,7 +151,7 @@ class Both:
         return [*vars_of(self.model)]
 
     def _without_empty_ones(self) -> InMemoryStore:
-        """The model lists namespaces in which nothing is any more, too."""
+        """The model without empty namespaces, which it would also list."""
         kept = InMemoryStore()
         vars_of(kept).update({name: found for name, found in vars_of(self.model).items() if found})
         return kept
@@ -173,7 +173,7 @@ def listed(found: Any) -> list[SearchItem]:
 
 
 def plain(item: Any) -> Any:
-    """An item without its times, which the model begins anew with every put."""
+    """An item without its times, which the model resets with every put."""
     if item is None:
         return None
     assert item.created_at <= item.updated_at

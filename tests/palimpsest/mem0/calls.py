@@ -1,6 +1,7 @@
-"""Calls of mem0's class `Memory`, and its answers, without what differs between two stores.
+"""Calls of mem0's class `Memory`, and its answers, without parts that differ between two stores.
 
-`python calls.py FOLDER` prints what mem0's own class answers; test_class.py compares it with ours.
+`python calls.py FOLDER` prints the answers of mem0's own class; test_class.py compares them with
+ours.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ TIMES = ("created_at", "updated_at", "score")
 
 
 class Answers:
-    """Collects what calls answer or raise; ids are numbered in the order in which they came."""
+    """Collects the answers and errors of calls; ids are numbered in order of appearance."""
 
     def __init__(self) -> None:
         self.all: list[Any] = []
         self._ids: dict[str, str] = {}
 
     def of(self, call: Callable[..., Any], *words: Any, **more: Any) -> Any:
-        """Make a call, and keep its answer, or that it was refused: mem0 has classes of its own."""
+        """Make a call; keep its answer, or that it was refused: mem0 has its own error classes."""
         try:
             answer = call(*words, **more)
         except Exception:  # noqa: BLE001 - another answer than the other class's fails the test
@@ -50,7 +51,7 @@ class Answers:
 
 
 def calls(memory: Any) -> list[Any]:
-    """The answers to what a program does with a memory."""
+    """The answers to a program's typical calls."""
     answers = Answers()
     of = answers.of
     ada = {"user_id": "ada"}

@@ -1,7 +1,7 @@
-"""mem0's own clients, run where mem0 is installed: every call, and what each answers.
+"""mem0's own clients, run where mem0 is installed: every call with its answer.
 
-`python client.py URL SECRET SECRET`, the second a person's. Beside mem0 there is nothing of ours in
-that environment.
+`python client.py URL SECRET SECRET`; the second secret is a person's. That environment has mem0,
+but nothing of ours.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def every_call(client: MemoryClient) -> None:
 
 
 def what_expires(client: MemoryClient, person: MemoryClient) -> None:
-    """An update sets the last day; an agent moves it alone, a person sets it and takes it away."""
+    """An update sets the last day; an agent can only move it, a person can set and clear it."""
     [row] = client.add(PIZZA, user_id="ada", expiration_date="2999-01-01")["results"]
     client.add(SUSHI, user_id="ada")
     later = client.update(row["id"], UpdateMemoryOptions(expiration_date="2999-12-30"))
@@ -74,7 +74,7 @@ def what_expires(client: MemoryClient, person: MemoryClient) -> None:
 
 
 def what_is_refused(client: MemoryClient) -> None:
-    """Nobody is never everybody, and what is not kept is not ignored."""
+    """A missing user never means all users, and unsupported arguments are refused."""
     refused(lambda: client.add(PIZZA), "ValidationError")
     refused(client.get_all, "ValidationError")
     refused(client.delete_all, "ValidationError")
@@ -83,7 +83,7 @@ def what_is_refused(client: MemoryClient) -> None:
 
 
 def refused(call: Callable[[], object], kind: str) -> None:
-    """Have a call fail with one of mem0's errors."""
+    """Check that a call fails with one of mem0's errors."""
     found = "nothing"
     try:
         call()
@@ -93,7 +93,7 @@ def refused(call: Callable[[], object], kind: str) -> None:
 
 
 async def also_awaited(host: str, secret: str) -> None:
-    """The client of asyncio."""
+    """The client for asyncio."""
     client: Any = AsyncMemoryClient(host=host, api_key=secret)
     [row] = (await client.add(PIZZA, user_id="ada"))["results"]
     assert (await client.get(row["id"]))["memory"] == PIZZA

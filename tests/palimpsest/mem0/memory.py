@@ -1,9 +1,9 @@
 """A store of mem0's own `Memory`, written and read where mem0 is installed.
 
 `python memory.py write|read|collect|collected FOLDER qdrant|chroma < rows.json`: `write` adds rows,
-`read` prints what mem0 finds, `collect` writes a collection by Chroma alone, and `collected` prints
-what Chroma has in it, and what it finds by the vector of a text. No model is asked: a text's
-vector is a bag of its hashed words, as in tests/stub_engine.py.
+`read` prints what mem0 finds, `collect` writes a collection with Chroma only, and `collected`
+prints its documents, and those that Chroma finds by the vector of a text. No model is used: a
+text's vector is a bag of its hashed words, as in tests/stub_engine.py.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def opened(folder: Path, kind: str) -> Any:
 
 
 def write(folder: Path, kind: str, rows: list[dict[str, Any]]) -> None:
-    """Add rows; the second is updated to say it again with a full stop, the last is deleted.
+    """Add rows; the second is updated by adding a full stop, the last is deleted.
 
-    To Chroma the rows between go in batches: mem0 takes a tenth of a second for each.
+    For Chroma the rows between are added in batches: mem0 takes a tenth of a second for each row.
     """
     memory = opened(folder, kind)
     batched = rows[2:-1] if kind == "chroma" else []
@@ -100,7 +100,7 @@ def _payload(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def read(folder: Path, kind: str, owners: list[str]) -> None:
-    """Print every memory of some owners, and what a search for it finds first, by id."""
+    """Print every memory of some owners, and the first result of a search for it, by id."""
     memory = opened(folder, kind)
     found = {}
     for owner in owners:
@@ -117,7 +117,7 @@ def read(folder: Path, kind: str, owners: list[str]) -> None:
 
 
 def collect(folder: Path, rows: list[dict[str, Any]]) -> None:
-    """A collection as Chroma's own users make it: documents with metadata."""
+    """Write a collection as Chroma's own users do: documents with metadata."""
     import chromadb
 
     client = chromadb.PersistentClient(str(folder))
@@ -138,7 +138,7 @@ def collect(folder: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def collected(folder: Path, texts: list[str]) -> None:
-    """Print every document by its id, and the nearest one of each text."""
+    """Print every document by its id, and the nearest document of each text."""
     import chromadb
 
     collection = chromadb.PersistentClient(str(folder)).get_collection("notes")
@@ -153,7 +153,7 @@ def collected(folder: Path, texts: list[str]) -> None:
 
 
 def main(what: str, folder: str, kind: str) -> None:
-    """Do one of them, with the rows or owners of standard input."""
+    """Run one of the actions, with the rows or owners from standard input."""
     given = json.load(sys.stdin)
     match what:
         case "write":

@@ -1,4 +1,4 @@
-"""Our class `Memory` answers as mem0's own, which runs in its environment (`make test-mem0`)."""
+"""Our class `Memory` answers like mem0's own, which runs in its own environment."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ PROMISE = re.compile(r"# → (.+)$", re.MULTILINE)
 
 @pytest.fixture(name="server")
 def serving(tmp_path: Path) -> Iterator[Endpoint]:
-    """A server of the store `memories` in the test's folder, in a process of its own."""
+    """A server of the store `memories` in the test's folder, in its own process."""
     store = tmp_path / "memories"
     command = [*PROGRAM, "--store", str(store), "serve", "--port", "0"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
@@ -41,7 +41,7 @@ def serving(tmp_path: Path) -> Iterator[Endpoint]:
 
 
 def ran(folder: Path, *words: str) -> str:
-    """What a program of mem0's environment prints; it reports to nobody."""
+    """The output of a program in mem0's environment, with telemetry off."""
     environment = {**os.environ, "MEM0_TELEMETRY": "False", "MEM0_DIR": str(folder / ".mem0")}
     done = subprocess.run(
         [str(PYTHON), *words],

@@ -1,4 +1,4 @@
-"""Stores that mem0 and Chroma wrote themselves come in, with nothing of theirs changed."""
+"""Stores written by mem0 and Chroma themselves can be imported, and stay unchanged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OWNER_NAMES = [f"owner-{number}" for number in range(OWNERS)]
 
 
 def there(what: str, folder: Path, kind: str, given: Any) -> str:
-    """What the script prints in mem0's environment; it reports to nobody."""
+    """The output of the script in mem0's environment, with telemetry off."""
     folder.mkdir(parents=True, exist_ok=True)
     quiet = {"MEM0_TELEMETRY": "False", "ANONYMIZED_TELEMETRY": "False"}
     done = subprocess.run(
@@ -115,7 +115,7 @@ def test_a_collection_of_chroma_comes_in_whole(palimpsest: CommandLine, tmp_path
 
 
 def test_a_text_of_chromas_changes_with_its_vector(palimpsest: CommandLine, tmp_path: Path) -> None:
-    """Chroma works it in as if its own client had said it."""
+    """Chroma applies the change as if its own client had made it."""
     rows = numbered()[:50]
     folder, to = tmp_path / "theirs", tmp_path / "cleaned"
     there("collect", folder, "chroma", rows)
@@ -132,7 +132,7 @@ def test_a_text_of_chromas_changes_with_its_vector(palimpsest: CommandLine, tmp_
     wanted = {row["memory_id"]: row["content"] for row in rows[:-1]}
     wanted = {name: text for name, text in wanted.items() if name not in gone}
     wanted["m3"] = "Ada moved to Lyon"
-    # The first look has Chroma work its queue in, the second one finds what that left.
+    # At the first look Chroma applies its queue; the second look finds the result.
     for _ in range(2):
         look = json.loads(there("collected", to, "chroma", ["Ada moved to Lyon", wanted["m1"]]))
         assert look["documents"] == wanted
@@ -145,7 +145,7 @@ def test_a_store_goes_in_is_cleaned_un_merged_in_one_place_and_comes_out_for_mem
     kind: str, palimpsest: CommandLine, tmp_path: Path
 ) -> None:
     rows = numbered()
-    for number in (2, 4):  # a pair each that differs in a full stop
+    for number in (2, 4):  # pairs that differ in a full stop
         same = {name: rows[number][name] for name in ("user_id", "run_id", "created_at")}
         rows[number + 1] |= same | {"content": f"{rows[number]['content']}."}
     folder, to = tmp_path / "theirs", tmp_path / "cleaned"
@@ -164,7 +164,7 @@ def test_a_store_goes_in_is_cleaned_un_merged_in_one_place_and_comes_out_for_mem
     stored = {one["producer_id"]: one["text"] for one in brought(palimpsest)}
     gone = {row["old_id"] for row in report["changed_rows"]}
     wanted = {name: text for name, text in stored.items() if name not in gone}
-    # The first read has Chroma work its queue in, the second one reads what that left.
+    # At the first read Chroma applies its queue; the second reads the result.
     for _ in range(2):
         found = json.loads(there("read", to, kind, OWNER_NAMES))
         assert found["memories"] == wanted

@@ -14,7 +14,7 @@ PROGRAM = (sys.executable, "-m", "tests.palimpsest.server.child")
 
 
 def main() -> None:
-    """Run a command; a server that it starts has no model either."""
+    """Run a command; a server that it starts also has no model."""
     end_on_signals()
     if not {"serve", "import"}.isdisjoint(sys.argv):
         _without_a_model()

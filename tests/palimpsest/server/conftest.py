@@ -54,7 +54,7 @@ class Server:
         self.twin = twin
 
     def client(self, name: str | None = "ada", **headers: str) -> httpx2.AsyncClient:
-        """A client with somebody's token, or with none."""
+        """A client with a named token, or with none."""
         if name is not None:
             headers.setdefault("authorization", f"Bearer {secret(name)}")
         transport = httpx2.ASGITransport(app=self.app.gate, raise_app_exceptions=False)
@@ -79,7 +79,7 @@ class Server:
 
 
 async def displaced(server: Server) -> None:
-    """Give ada a memory, and another one that an update of the first has displaced."""
+    """Give ada a memory, whose update has displaced another one."""
     path = "/v1/owners/ada"
     memory = (await server.add("Ada works at Google"))["memory_id"]
     changed = [
@@ -109,7 +109,7 @@ Use = Callable[[Callable[[Server], Awaitable[Answer]]], Answer]
 
 @pytest.fixture
 def served(tmp_path: Path) -> Use[Any]:
-    """Run a coroutine on a server of its own."""
+    """Runs a coroutine on its own server."""
 
     def use(used: Callable[[Server], Awaitable[Answer]]) -> Answer:
         async def run() -> Answer:

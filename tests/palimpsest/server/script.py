@@ -1,4 +1,4 @@
-"""In place of a server: what each next request gets."""
+"""A stand-in for a server: a script of answers to successive requests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from palimpsest.server.endpoint import Endpoint
 
 
 class Script:
-    """Answers requests one after the other; an error is raised. `asked` is what was sent."""
+    """Answers requests one after the other; errors are raised. `asked` has the requests."""
 
     def __init__(self, *answers: tuple[int, bytes] | Exception) -> None:
         self._answers = [*answers]
@@ -29,7 +29,7 @@ class Script:
         )
 
     def getresponse(self) -> Script:
-        """What comes next."""
+        """The next answer."""
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -41,4 +41,4 @@ class Script:
         return self._body.read()
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no connection is open."""

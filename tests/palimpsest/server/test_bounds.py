@@ -1,4 +1,4 @@
-"""How much, how deep, how many and how slow: each bound has its status."""
+"""Bounds of size, depth, number and time: each has its status."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_body_as_long_as_the_bound_is_read_however_it_comes(tmp_path: Path) ->
 
 
 def asked() -> dict[str, Any]:
-    """What the gate is told of a memory to add."""
+    """The scope that the gate gets for a memory to add."""
     headers = {"host": HOST, "authorization": f"Bearer {secret('ada')}", **JSON}
     return {
         "type": "http",
@@ -169,7 +169,7 @@ def test_a_client_that_says_nothing_is_let_go(tmp_path: Path) -> None:
 
 
 def test_nobody_waits_for_the_headers_of_who_asked_or_left(tmp_path: Path) -> None:
-    """A connection may be kept for its next request for longer than headers may take."""
+    """A connection may stay open for its next request for longer than headers may take."""
 
     async def used(server: Server) -> None:
         with listening("127.0.0.1", 0) as listener:
@@ -182,7 +182,7 @@ def test_nobody_waits_for_the_headers_of_who_asked_or_left(tmp_path: Path) -> No
             [connection] = connections
 
             def waits() -> bool:
-                """Whether it waits for headers."""
+                """Whether the connection waits for headers."""
                 assert isinstance(connection, PatientProtocol)
                 return connection._given_up is not None
 
@@ -226,14 +226,14 @@ def test_headers_over_the_bound_are_not_read(tmp_path: Path) -> None:
 
 
 def _unread(connections: Any) -> bool:
-    """Whether the server has got headers that are not whole."""
+    """Whether the server has received incomplete headers."""
     return any(connection.conn.trailing_data[0] for connection in connections)
 
 
 def test_a_client_that_does_not_read_its_answer_is_let_go(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where the answer was given whole, and only the system cannot get rid of it."""
+    """Even if the whole answer was handed over, and only the system cannot send it."""
     monkeypatch.setattr(PatientProtocol, "send_seconds", 0.05)
 
     async def used(server: Server) -> None:
@@ -299,14 +299,14 @@ def test_a_client_that_takes_its_time_is_served() -> None:
 
 
 async def looked(transport: JoiningTransport) -> None:
-    """Wait until it has looked once more what the client took."""
+    """Wait until it has checked once more what the client took."""
     before = transport._watch
     while transport._watch is before:  # noqa: ASYNC110 - nothing tells it
         await asyncio.sleep(0.001)
 
 
 class _Transport(asyncio.Transport):
-    """Keeps what it is to send; `left` is what the client has not taken."""
+    """Keeps what it should send; `left` is what the client has not taken."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Who asks for the next decisions waits for the log, and looks at no page meanwhile."""
+"""A request for the next decisions waits for the log, and reads no page meanwhile."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_page_is_looked_up_again_only_once_the_log_went_on(
 
 
 def test_an_agent_learns_nothing_of_how_much_other_owners_do(tmp_path: Path) -> None:
-    """What it is told after the same requests is the same, however much another owner did."""
+    """The same requests get the same answers, however much another owner did."""
 
     async def told(folder: Path, others: int) -> list[Any]:
         async with serving(folder) as server:
@@ -98,7 +98,7 @@ def without_times(value: Any) -> Any:
 
 
 def test_an_agents_changes_tell_nothing_of_other_owners(tmp_path: Path) -> None:
-    """Its pages are the same, however much another owner does, and no token reads another's."""
+    """Its pages are the same, however much another owner does; no token reads another's pages."""
 
     async def told(folder: Path, others: int) -> list[Any]:
         async with serving(folder) as server:
@@ -165,7 +165,7 @@ def test_a_mirror_of_http_is_the_list_and_hides_what_is_forgotten(tmp_path: Path
         assert "sings" not in said
         rows = (await server.ask("GET", "/v1/owners/ada/memories")).json()["memories"]
         for row in rows:
-            del row["importance"], row["confidence"]  # this policy's are computed on reading
+            del row["importance"], row["confidence"]  # computed on reading here
         assert ada == {one.pop("memory_id"): {**one, "owner_id": "ada"} for one in rows}
         assert len(ada) == 2
         person, _, said = await mirrored(CHANGES, "grace")
@@ -187,7 +187,7 @@ def test_a_mirror_of_http_is_the_list_and_hides_what_is_forgotten(tmp_path: Path
 def test_many_wait_for_changes_and_share_one_page(
     served: Use[None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No thread waits for any of them, and the page is made once."""
+    """They use no threads to wait, and the page is made only once."""
 
     async def used(server: Server) -> None:
         first = await server.add("Ada rows")
@@ -214,7 +214,7 @@ def test_many_wait_for_changes_and_share_one_page(
 
 @pytest.mark.parametrize(("after", "upto"), [(3, 7), (7, 7), (8, 8)])
 def test_a_page_ends_where_the_projections_do(after: int, upto: int) -> None:
-    """What others have written since is on the next one."""
+    """Events that others have written since are on the next page."""
     asked: list[Any] = []
 
     def sql(_: str, values: list[Any]) -> list[Any]:

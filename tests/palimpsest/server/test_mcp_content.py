@@ -1,4 +1,4 @@
-"""What a model is told that sees `content` alone: by the SDK's client, which reads nothing else."""
+"""What a model reads that sees only `content`, by the SDK's client, which reads nothing else."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ ORDERS = [
 ]
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 OURS = re.compile(r"[-A-Za-z0-9 ,.;:()%`_]*")
-"""What remains of an answer once the strings are out of it."""
+"""The pattern of an answer without its quoted strings."""
 
 
 @pytest.mark.parametrize(
     ("windows", "said"),
     [
         (None, []),
-        (1, []),  # its beginning alone
+        (1, []),  # only its beginning
         (34, ["It is long: 34 windows of it are compared and searched."]),
     ],
 )
@@ -73,14 +73,14 @@ def test_a_text_beyond_the_models_input_is_said_to_be_one(
 
 
 async def read(made: Client, tool: str, **arguments: Any) -> str:
-    """All that a client of the older protocol passes to its model."""
+    """Everything that a client of the older protocol passes to its model."""
     result = await made.call_tool(tool, arguments)
     assert not result.is_error, result.content
     return "\n".join(block.text for block in result.content if block.type == "text")
 
 
 def id_of(text: str, said: str) -> str:
-    """The id that stands beside a text."""
+    """The id beside a text."""
     [found] = re.findall(re.escape(quoted(said)) + r" \(id ([0-9a-f-]+)", text)
     return str(found)
 

@@ -1,4 +1,4 @@
-"""The door for mem0's client, by what the client sends; `make test-mem0` has the client itself."""
+"""The door for mem0's client, by its requests; `make test-mem0` uses the client itself."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ def test_who_said_it_is_not_what_an_update_says(served: Use[None]) -> None:
 
 
 def test_an_update_has_its_time_and_stays_where_its_memory_is(served: Use[None]) -> None:
-    """Also one of metadata alone, which is a repeat."""
+    """Also an update of only metadata, which is a repeat."""
 
     async def used(server: Server) -> None:
         before = {"namespace": "kitchen", "occurred_at": "2020-01-01T00:00:00Z"}
@@ -756,7 +756,7 @@ def test_a_long_conversation_is_remembered_whole_or_not_at_all(served: Use[None]
 
 
 async def listed_pages(server: Server) -> list[str]:
-    """What all pages have."""
+    """The memories of all pages."""
     found: list[str] = []
     for page in range(1, 9):
         path = f"{LIST}?page={page}&page_size=200"

@@ -1,4 +1,4 @@
-"""Conversations over HTTP and MCP: what a message holds is kept, all or nothing, once for a key."""
+"""Conversations over HTTP and MCP: remembered all or nothing, and once per key."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_what_cannot_be_read_keeps_nothing(wrong: Any, served: Use[None]) -> Non
 
 
 def judged(folder: Path, judge: JudgeServer, use: Callable[[Server], Awaitable[None]]) -> None:
-    """Use a server that has a judge."""
+    """Use a server with a judge."""
 
     async def run() -> None:
         async with serving(folder) as server:

@@ -1,4 +1,4 @@
-"""An error over MCP says what the model can do next, with tools that it has."""
+"""An error over MCP says what the model can do next, naming only its tools."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ OF_OPERATORS = {
     "unknown_letter",
     "wrong_partition",
 }
-"""Reasons of runs, files, audits and clusters, which no tool meets."""
+"""Reasons for refusals of runs, files, audits and clusters, which no tool meets."""
 OF_HTTP = {"method_not_allowed", "misdirected", "refused"}
 
 
 def reasons() -> Iterator[str]:
-    """The reasons that the code refuses for, as far as they are written where it does."""
+    """The reasons for refusals in the code, as far as they are literals there."""
     for folder in ("streams", "palimpsest"):
         for file in (ROOT / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(file.read_bytes())):

@@ -1,6 +1,6 @@
-"""A recorded conversation: a model that reads the texts of answers alone, and nothing else of them.
+"""A recorded conversation with a model that reads only the texts of answers.
 
-It finds, corrects and forgets by what it reads, as models behind clients do that pass on texts.
+It finds, corrects and forgets by these texts, like models behind clients that pass on only texts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SAID: list[dict[str, Any]] = [
 
 
 class Reader:
-    """What a scripted model does: it calls a tool, and reads the text of the answer."""
+    """A scripted model: it calls a tool, and reads the text of the answer."""
 
     def __init__(self, made: Any) -> None:
         self._made = made
@@ -30,18 +30,18 @@ class Reader:
         return prose(await self._made.call_tool(tool, arguments))
 
     async def search(self, query: str, word: str) -> str:
-        """The id that stands beside the first hit with a word."""
+        """The id beside the first hit with a word."""
         lines = (await self.read("search_memories", query=query)).split("\n")
         [line, *_] = [line for line in lines if word in line]
         return id_in(line)
 
     async def twice(self, tool: str, **arguments: Any) -> str:
-        """Call a tool, and then again with the token that the answer ends its first line with."""
+        """Call a tool, and then again with the token at the end of the answer's first line."""
         token = token_in(await self.read(tool, **arguments))
         return await self.read(tool, **arguments, token=token)
 
     async def knows(self) -> set[str]:
-        """All that is known."""
+        """Everything that is known."""
         return set(re.findall(r'^- "(.*)" \(id', await self.read("get_memories"), re.MULTILINE))
 
 

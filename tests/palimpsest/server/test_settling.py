@@ -45,7 +45,7 @@ class Client:
         return str(answer.raise_for_status().json()["decision"])
 
     async def memories(self) -> int:
-        """How many there are."""
+        """The number of memories."""
         answer = await self._http.get("/v1/owners/ada/memories")
         return int(answer.raise_for_status().json()["total"])
 
@@ -53,7 +53,7 @@ class Client:
 def run(
     folder: Path, judge: JudgeSettings | None, use: Callable[[Client], Awaitable[object]]
 ) -> None:
-    """Serve a store, and stop when it has been used."""
+    """Serve a store while it is used."""
 
     async def served() -> None:
         ready: asyncio.Future[Endpoint] = asyncio.get_running_loop().create_future()
@@ -189,7 +189,7 @@ def test_mcp_says_at_its_start_that_questions_wait(
 def test_the_process_of_a_server_settles_or_says_that_questions_wait(
     configured: bool, tmp_path: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the command itself, configured by the environment alone."""
+    """With the command itself, configured only by the environment."""
     monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
     monkeypatch.chdir(tmp_path)
     if configured:

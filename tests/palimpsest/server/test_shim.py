@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[3]
 NOWHERE = sys.__stderr__ or sys.stderr
 CLIENTS = 8
 WRITES = 200 if int(os.environ.get("PALIMPSEST_KILLS", "0")) >= 100 else 5
-"""Of each client; the whole number in `make test-crash`."""
+"""Writes of each client; the full number in `make test-crash`."""
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def parameters(store: Path, owner: str) -> StdioServerParameters:
 
 @asynccontextmanager
 async def shim(store: Path, owner: str = "ada") -> AsyncIterator[Client]:
-    """The SDK's client with a process of its own."""
+    """The SDK's client with its own process."""
     async with Client(stdio_client(parameters(store, owner), errlog=NOWHERE)) as made:
         yield made
 
@@ -171,7 +171,7 @@ PONG = b'{"jsonrpc":"2.0","id":7,"result":{}}'
 def said(
     monkeypatch: pytest.MonkeyPatch, script: Script, *lines: bytes, token: str | None = None
 ) -> list[Any]:
-    """What a client hears that says these lines, one after the other, to a server of a script."""
+    """The answers to a client that sends these lines in turn to a scripted server."""
     monkeypatch.setattr(shims, "connect", script.connect)
     monkeypatch.setattr(shims, "PAUSE_SECONDS", 0.0)
     monkeypatch.setattr(shims, "THREADS", 1)
@@ -266,7 +266,7 @@ def test_pipelined_calls_are_forwarded_in_their_order(monkeypatch: pytest.Monkey
 
 
 class Paced:
-    """Lines of a client that says the next only when something has happened."""
+    """Lines of a client that sends the next only after an event."""
 
     def __init__(self, *lines: bytes | Event) -> None:
         self._lines = lines
@@ -280,14 +280,14 @@ class Paced:
 
 
 class Slow(Script):
-    """Its first answer comes only when the client has gone on."""
+    """A server whose first answer comes only when the client has continued."""
 
     def __init__(self, *answers: tuple[int, bytes]) -> None:
         super().__init__(*answers)
         self.begun, self.go_on = Event(), Event()
 
     def request(self, *args: Any, **more: Any) -> None:
-        """Note that the first request has come, and wait."""
+        """Note that the first request has arrived, and wait."""
         super().request(*args, **more)
         self.begun.set()
         assert self.go_on.wait(30)

@@ -1,4 +1,4 @@
-"""A server that cannot start says why, in its own words."""
+"""If a server cannot start, the caller gets the server's own reason."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_server_that_is_not_ready_yet_is_none(
 def test_a_server_that_was_given_tokens_makes_none_and_waits_for_its_last_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who has the file of its address may ask it only where it has made the secrets."""
+    """The file with its address gives access only if the server has generated the secrets."""
     monkeypatch.setattr(store, "load_engine", load_stub)
     monkeypatch.setattr(run, "IDLE_LOOK_SECONDS", 0.001)
     endpoints: list[Endpoint] = []
@@ -200,9 +200,7 @@ def test_without_a_model_a_server_ends_where_the_policy_says_so(fails: str, ends
 def test_a_second_server_is_reported_before_it_loads_or_binds_anything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(
-        sys.modules, "palimpsest.server_process.run", None
-    )  # whoever imports it fails
+    monkeypatch.setitem(sys.modules, "palimpsest.server_process.run", None)  # importing it fails
     held = WriterLock(tmp_path, SERVER_LOCK)
     assert held.try_acquire()
     write_endpoint(tmp_path, Endpoint(url="http://127.0.0.1:7077", pid=1))

@@ -1,4 +1,4 @@
-"""Over HTTP and MCP `undo` and `redo` take the id of whatever was done (docs/undo.md)."""
+"""Over HTTP and MCP, `undo` and `redo` take the id of anything that was done (docs/undo.md)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXTS = ("Ada rows a boat", "Ada paints walls", "Ada sings in a choir", "Ada kee
 
 
 async def told(server: Server) -> list[tuple[str, str, int]]:
-    """What is seen of ada's memories."""
+    """The visible state of ada's memories."""
     page = (await server.twin.list("ada", former=True))["memories"]
     return sorted((one["memory_id"], one["face"], len(one["members"])) for one in page)
 
@@ -29,7 +29,7 @@ async def said(server: Server, path: str, body: Any, **how: Any) -> dict[str, An
 
 
 async def stocked(server: Server) -> list[str]:
-    """Four memories of ada, of which a person has merged the last two."""
+    """Give ada four memories, of which a person has merged the last two."""
     ids = [str((await server.add(text))["candidate_id"]) for text in TEXTS]
     await said(server, f"{ADA}/merge", {"a": ids[2], "b": ids[3]})
     return ids

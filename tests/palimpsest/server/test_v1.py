@@ -1,4 +1,4 @@
-"""The HTTP door: what it answers is what the store says, and what OpenAPI promises."""
+"""The HTTP door: its answers are the store's, in the form that OpenAPI promises."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_a_selection_is_reversed_put_back_retracted_and_restored(served: Use[Non
 
 
 def test_an_unmerge_takes_later_decisions_along_where_it_is_asked_to(served: Use[None]) -> None:
-    """The third text met the face alone, which the second had taken: without it, the first."""
+    """The third text was compared only with the face, the second text; without that, the first."""
 
     async def used(server: Server) -> None:
         await server.twin.set_policy(load_policy("replace-or-merge"))
@@ -300,7 +300,7 @@ def test_errors_are_told_by_their_kinds(
 
 
 def test_a_page_of_decisions_goes_on_where_the_log_is(served: Use[None]) -> None:
-    """Behind what others decided, and never back."""
+    """After the decisions of others, and never back."""
 
     async def used(server: Server) -> None:
         path = "/v1/owners/ada/decisions"
@@ -566,7 +566,7 @@ def test_openapi_says_which_parameters_have_to_be_there() -> None:
         count: int = 30
 
     async def days(_: Call) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     described = openapi.document(
         [HttpOperation("days", "GET", "/days/{zone}", "Days.", bool, days, query=Days)]

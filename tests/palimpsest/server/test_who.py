@@ -1,4 +1,4 @@
-"""Who may what, route by route: stored as A, read as B is nothing."""
+"""Permissions, route by route: what A stored, B cannot read."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OTHER = "Ada paints the garden wall"
 
 
 def requests(memory: str, decision: str) -> dict[str, Any]:
-    """By an operation's name, a body that does something with one owner's memory."""
+    """By an operation's name, a body that does something to an owner's memory."""
     pair = {"a": memory, "b": memory}
     return {
         "add_memory": {"text": TEXT},
@@ -77,7 +77,7 @@ def paths(owner: str, memory: str) -> Iterator[tuple[Any, str]]:
 
 
 async def joined(server: Server) -> tuple[str, str]:
-    """Two memories of ada, joined: a candidate and the decision."""
+    """Join two memories of ada; return a candidate and the decision."""
     a, b = [(await server.add(text))["candidate_id"] for text in (TEXT, OTHER)]
     merge = await server.ask("POST", "/v1/owners/ada/merge", {"a": a, "b": b}, name="grace")
     return a, merge.json()["decision_id"]
@@ -112,7 +112,7 @@ def test_an_id_of_another_owner_is_unknown_behind_ones_own_path(served: Use[None
             named = any(word in str(body) for word in (memory, decision))
             if named or memory in path:
                 assert response.status_code == 404, (operation.name, response.text)
-            elif operation.name not in ("find_memories", "check_memory"):  # they echo what is asked
+            elif operation.name not in ("find_memories", "check_memory"):  # they echo the request
                 assert "rhinoceros" not in response.text
             assert memory not in response.text
         kept = await server.ask("GET", f"/v1/owners/ada/memories/{memory}/joins")
@@ -227,7 +227,7 @@ def fields(schema: Any) -> Iterator[str]:
 
 
 def test_no_route_and_no_tool_takes_a_path() -> None:
-    """What a server reads or writes is in its store's folder, whatever it is asked."""
+    """A server reads and writes only in its store's folder, whatever is requested."""
     operations = all_operations(Feeds(None))  # type: ignore[arg-type]
     bodies = [
         kind
@@ -356,7 +356,7 @@ def test_no_text_is_in_any_log(served: Use[None], caplog: pytest.LogCaptureFixtu
     theirs = (
         " httpx2",
         *(f" {name}." for name in SILENT),
-    )  # the client's, and what `serve` silences
+    )  # the client's own loggers, and those that `serve` silences
     assert not [
         line for line in lines if marker in line and not any(name in line for name in theirs)
     ]
@@ -448,7 +448,7 @@ def test_a_text_is_hidden_wherever_an_answer_has_it() -> None:
 
 
 def test_an_agent_sees_a_text_that_was_forgotten_and_is_composed_again(served: Use[None]) -> None:
-    """Who said it as well stays forgotten; of whom it was composed are back."""
+    """Its repeat stays forgotten; the candidates that it was composed of are back."""
     both = f"{OTHER}, and paints the gate"
 
     async def used(server: Server) -> None:
@@ -470,7 +470,7 @@ def test_an_agent_sees_a_text_that_was_forgotten_and_is_composed_again(served: U
 
 
 def test_an_agent_sees_no_forgotten_text(served: Use[None]) -> None:
-    """Whatever it asks; not even where a part of what was forgotten is back."""
+    """Whatever it asks, even if a part of what was forgotten is back."""
 
     async def used(server: Server) -> None:
         first = await server.add("The rhinoceros is a secret")
@@ -509,7 +509,7 @@ def test_an_agent_sees_no_forgotten_text(served: Use[None]) -> None:
 
 
 def written(file: Path, *tokens: tuple[str, str, str]) -> None:
-    """A file of tokens: name, secret and owners of each."""
+    """Write a file of tokens: name, secret and owners of each."""
     file.write_text(
         "".join(
             f'[[token]]\nname = "{name}"\nsecret = "{value}"\nowners = "{owners}"\n'

@@ -1,4 +1,4 @@
-"""Stores of others to bring in, written by the libraries that they are of."""
+"""Stores of other systems to import, written by their own libraries."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["palimpsest", "shelf"]
 COUNT = 1_000
 OWNERS = 11
 REPEATED = 100
-"""Rows of the thousand that repeat another one, with white space around it and less confidence."""
+"""Rows of the thousand that repeat another one, with white space around and less confidence."""
 
 
 def memories(count: int = COUNT) -> list[dict[str, Any]]:
-    """Rows as another system has them; every tenth repeats the one before it."""
+    """Rows in the form of another system; every tenth repeats the one before it."""
     return [_memory(number) for number in range(count)]
 
 
@@ -49,7 +49,7 @@ def digests(path: Path) -> dict[str, str]:
 
 
 def brought(palimpsest: CommandLine) -> list[dict[str, Any]]:
-    """What the store's candidates say of themselves."""
+    """The fields of the store's candidates."""
     found: list[dict[str, Any]] = palimpsest.json(
         "sql", "SELECT * FROM candidates ORDER BY owner_id, producer_id"
     )

@@ -1,4 +1,4 @@
-"""What waits in Chroma's queue is worked in as Chroma would; a file as it writes it, by hand."""
+"""Queued operations are applied as Chroma applies them; the files are written by hand."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ OLD = {"id": "old", "document": "Ada sings.", "page": 3}
 
 
 def rows(folder: Path, *queued: tuple[str, int, dict[str, Any] | None]) -> list[Any]:
-    """The entries of a collection that has one, with this in its queue."""
+    """The entries of a collection with one entry, after these queued operations."""
     with closing(sqlite3.connect(folder / FILE)) as connection, connection:
         connection.executescript(TABLES)
         connection.executemany(
@@ -80,7 +80,7 @@ def test_what_waits_in_the_queue_is_worked_in(
 
 
 def made(folder: Path, *statements: str) -> ChromaSource:
-    """The collection `notes` of a folder in which this was said, too."""
+    """The collection `notes` of a folder, after these statements."""
     with closing(sqlite3.connect(folder / FILE)) as connection, connection:
         connection.executescript(TABLES + "".join(f"{statement};" for statement in statements))
     return ChromaSource(SourcePlace(folder, "notes"))
@@ -105,7 +105,7 @@ def test_a_collection_has_its_own_entries_alone(tmp_path: Path) -> None:
 
 
 def test_every_value_of_an_entry_is_what_it_was(tmp_path: Path) -> None:
-    """Also what is false or nothing; and an entry may have no metadata at all."""
+    """Also false and empty values; and an entry may have no metadata at all."""
     source = made(
         tmp_path,
         "INSERT INTO embeddings VALUES (2, 's', 'bare'), (3, 's', 'full')",

@@ -1,4 +1,4 @@
-"""What a copy of a source has and what it keeps, form by form, without a store."""
+"""Copies of sources, format by format, without a store: their rows, and what is preserved."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MAPPING = FieldMapping({"text": ("text",), "id": ("id",)})
 def test_a_file_keeps_its_form(
     name: str, before: bytes, after: bytes, packed: bool, tmp_path: Path
 ) -> None:
-    """Its delimiter and its ends of lines, and whether it is packed; each time the same bytes."""
+    """Its delimiter, its line ends and its compression; each time the same bytes."""
     path, to = tmp_path / name, tmp_path / "copy"
     path.write_bytes(gzip.compress(before) if packed else before)
     copy_file(path, to, {1}, {2: {"text": "new"}})

@@ -1,4 +1,4 @@
-"""What a batch run would do is shown, as a table, JSON and a page; and the run does just that."""
+"""A dry run of a batch run as a table, JSON and a page; and the run does exactly that."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tests.palimpsest.cli.conftest import CommandLine
 from tests.palimpsest.web.site import PHONE, a_browser, complaints
 
 SMALL = 320
-"""The narrowest phone."""
+"""Width of the narrowest phone, in pixels."""
 LEGIBLE = 10
-"""Pixels of a line, at least: the charts are drawn for a wide screen."""
+"""Minimum height of a line, in pixels: the charts are drawn for a wide screen."""
 HOSTILE = "</title><script>alert(1)</script> \u202e\x1b[31m"
 WORDS = "every single morning Ada walks her two old dogs along the quiet river"
 DOGS = [f"{WORDS} {last}" for last in ("bank", "path", "side")]
@@ -60,7 +60,7 @@ class Read(HTMLParser):
 
 @pytest.fixture(name="full")
 def with_duplicates(palimpsest: CommandLine) -> CommandLine:
-    """Rows that nobody has compared: `importance` stores all, and compares in its batch rules."""
+    """Rows that were never compared: `importance` stores all, and compares in its batch rules."""
     palimpsest.json("policy", "set", "importance")
     palimpsest.json("import", palimpsest.file(ROWS), "--yes")
     return palimpsest
@@ -117,9 +117,9 @@ def test_the_page_of_some_owners_shows_what_was_compared_of_theirs(
 def test_everybody_can_read_the_page(
     full: CommandLine, tmp_path: Path, scheme: Literal["light", "dark"]
 ) -> None:
-    """On a phone, too: axe-core finds nothing, and the letters are not those of a wide screen.
+    """Also on a phone: axe-core finds nothing, and the letters are not those of a wide screen.
 
-    Nor does a word without end make it wider.
+    Nor does an endless word make the page wider.
     """
     file = tmp_path / "report.html"
     endless = [
@@ -197,7 +197,7 @@ def test_the_table_says_how_to_do_just_that(full: CommandLine) -> None:
 
 
 def test_a_run_that_is_not_allowed_yet_explains_how(palimpsest: CommandLine) -> None:
-    """The first two things that stop somebody who has just imported a store."""
+    """The first two obstacles for somebody who has just imported a store."""
     path = palimpsest.file(ROWS)
     palimpsest.json("import", path, "--yes")
     refused = palimpsest("dedupe", "--dry-run")

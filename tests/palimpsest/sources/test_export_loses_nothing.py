@@ -1,4 +1,4 @@
-"""A law over all sources and policies: what a cleaned copy leaves out is still said in it."""
+"""A law over all sources and policies: a cleaned copy still says everything that it leaves out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["of_qdrant", "server"]
 
 
 def chroma(folder: Path, rows: Rows) -> Path:
-    """A collection whose vectors are in its index alone."""
+    """A collection whose vectors are only in its index."""
     path = folder / "chroma"
     path.mkdir()
     with closing(sqlite3.connect(path / FILE)) as connection, connection:
@@ -88,7 +88,7 @@ TEXTS = st.dictionaries(st.integers(0, len(WORDS) - 1), st.sampled_from(OTHERS),
 )
 
 NEAR = [" ".join([*WORDS[:-1], last]) for last in ("river", "lake", "canal")]
-"""Three of which any two are near: the rules of some policies make one text of them."""
+"""Three texts that are near each other: the rules of some policies compose one text of them."""
 
 
 def rows_of(owner: str, texts: list[str]) -> Rows:
@@ -112,7 +112,7 @@ def _stubbed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def bring(opened: Palimpsest, path: Path, name: str | None = None) -> str:
-    """Import a source; the name that it has in the store."""
+    """Import a source; return its name in the store."""
     brought = look_at(SourcePlace(path, trust=True), source=name)
     with spool_rows(brought, None, lambda _what, _share: None) as spool:
         bring_in(opened.writer, brought, spool, model=None, progress=lambda _what, _share: None)
@@ -120,7 +120,7 @@ def bring(opened: Palimpsest, path: Path, name: str | None = None) -> str:
 
 
 def imported(opened: Palimpsest, folder: Path, texts: list[str]) -> dict[str, Path]:
-    """The same texts in each form, each of an owner of its own, all in one store."""
+    """Import the same texts in each format, each for its own owner, all into one store."""
     found = {}
     for form in FORMS:
         name = form.__name__
@@ -147,7 +147,7 @@ def in_copy(path: Path) -> dict[str, str]:
 
 
 def lost(opened: Palimpsest, name: str, left: dict[str, str]) -> set[str]:
-    """The rows of a source of which no copy, and nothing that was called the same, is in these."""
+    """The rows of a source of which `left` has neither the text nor any row judged the same."""
     rows = [row for row in opened.sql("SELECT * FROM candidates") if row["owner_id"] == name]
     ids = {row["candidate_id"]: row["producer_id"] for row in rows}
     same: dict[str, list[str]] = defaultdict(list)
@@ -166,7 +166,7 @@ def lost(opened: Palimpsest, name: str, left: dict[str, str]) -> set[str]:
 
 
 def sources(opened: Palimpsest, name: str) -> set[str]:
-    """The rows of a source that a composed text was made of, which stands."""
+    """The rows of a source from which a standing text was composed."""
     of_texts = "SELECT unnest(sources) FROM compositions"
     found = opened.sql(
         "SELECT c.producer_id, c.owner_id FROM candidates c JOIN memories m USING (memory_id)"
@@ -203,7 +203,7 @@ def test_no_text_is_lost_by_an_export(server: JudgeServer, texts: list[str], pol
 
 
 def test_what_was_joined_to_a_composed_text_stays_beside_its_sources(tmp_path: Path) -> None:
-    """That text is in no row; exact repeats of a row go."""
+    """The composed text is in no row; only exact repeats of a row are left out."""
     path = jsonl(tmp_path, rows_of("ada", [*NEAR[:2], NEAR[0]]))
     with Palimpsest.open(tmp_path / "store", policy="importance", by="person") as opened:
         name = bring(opened, path)
@@ -235,7 +235,7 @@ def test_what_was_joined_to_a_composed_text_stays_beside_its_sources(tmp_path: P
 def test_faces_are_refused_where_a_row_cannot_have_one(
     form: Callable[[Path, Rows], Path], theirs: type[Point], tmp_path: Path
 ) -> None:
-    """Their vectors are of a model that nobody named, or their rows are not rewritten."""
+    """Their vectors are from an unknown model, or their rows cannot be rewritten."""
     path = form(tmp_path, rows_of("ada", NEAR))
     with Palimpsest.open(tmp_path / "store", policy="importance", by="person") as opened:
         bring(opened, path)

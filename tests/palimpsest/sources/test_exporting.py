@@ -1,4 +1,4 @@
-"""The cleaned copy: in the same form, beside the original, and any of it can be taken back."""
+"""The cleaned copy: in the same format, beside the original, and any change can be undone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.stub_engine import vector_of
 
 COUNT = 60
 REMOVED = [f"m{number}" for number in range(9, COUNT, 10)]
-"""Those that repeat the row before them, less sure of it."""
+"""Rows that repeat the row before them with less confidence."""
 
 
 def packed(folder: Path, rows: Rows) -> Path:
@@ -38,7 +38,7 @@ def packed(folder: Path, rows: Rows) -> Path:
 
 
 def bare_sqlite(folder: Path, rows: Rows) -> Path:
-    """A table without vectors, of which a text may change."""
+    """A table without vectors, so that its texts may change."""
     path = sqlite(folder, rows)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("ALTER TABLE notes DROP COLUMN embedding")
@@ -116,7 +116,8 @@ ODD = [
     ("d", "bob", "Bob eats late."),
     (None, "bob", "Bob sleeps late."),
 ]
-"""Rows without an id, and two of one id: the second is invalid. Of equal ones the last stays."""
+"""Rows without an id, and two with the same id, of which the second is invalid. Of equal rows
+the last stays."""
 
 
 def odd_sqlite(folder: Path, how: str) -> Path:
@@ -149,7 +150,7 @@ def test_rows_without_an_id_or_with_anothers_are_told_apart(
     palimpsest: CommandLine,
     tmp_path: Path,
 ) -> None:
-    """What goes is one row, and not all that its owner has."""
+    """One row is left out, and not all rows of its owner."""
     path = form(tmp_path, how)
     assert palimpsest("import", str(path), "--yes").status in (0, 1)
     to = path.with_name(f"cleaned{path.suffix}")
@@ -318,7 +319,7 @@ def test_a_text_and_its_vector_change_together_where_the_model_is_known(
 def test_where_a_stranger_speaks_the_last_row_stays(
     palimpsest: CommandLine, tmp_path: Path
 ) -> None:
-    """Of one memory, whose text was there before the import."""
+    """The memory's text was there before the import."""
     told = [{"owner_id": "ada", "text": "Ada likes tea."}]
     palimpsest.ingest(*told)
     rows = [{"memory_id": one, "content": "Ada likes tea.", "user_id": "ada"} for one in "abc"]
@@ -348,7 +349,7 @@ def test_what_was_forgotten_goes_and_can_come_back(palimpsest: CommandLine, tmp_
 def test_a_merge_is_taken_back_in_the_store_and_then_in_the_copy(
     palimpsest: CommandLine, tmp_path: Path
 ) -> None:
-    """The second speaks; the first hangs on it by the third."""
+    """The second text speaks; the first is connected to it through the third."""
     texts = ("Ada sings.", "She is a singer.", "Her voice is known.", "Ada has a dog.")
     path = palimpsest.file(
         [{"id": str(n), "owner_id": "ada", "text": text} for n, text in enumerate(texts)]
@@ -453,7 +454,7 @@ def test_a_copy_that_fails_leaves_nothing(
 def test_a_copy_of_what_nobody_may_write_can_be_written(
     palimpsest: CommandLine, tmp_path: Path
 ) -> None:
-    """Else its owner could neither clean the copy nor use it."""
+    """Otherwise its owner could neither clean the copy nor use it."""
     path = lance(tmp_path, memories(20))
     modes = {one: one.stat().st_mode & ~0o222 for one in (path, *path.rglob("*"))}
     for one, mode in modes.items():
@@ -488,7 +489,7 @@ def test_only_what_was_imported_is_exported(palimpsest: CommandLine, tmp_path: P
 
 
 def test_events_come_and_go_as_they_are(palimpsest: CommandLine, tmp_path: Path) -> None:
-    """They say what they are, so nothing is guessed of them."""
+    """CloudEvents say what they are, so nothing is guessed about them."""
     events = [
         {
             "specversion": "1.0",

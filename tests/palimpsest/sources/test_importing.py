@@ -1,4 +1,4 @@
-"""Repeats join on the way in, vectors come along where they may, and a kill costs nothing."""
+"""Repeats join during the import, vectors are kept if they fit, and a kill loses nothing."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ ONE, TWO = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
 def test_of_equal_rows_the_surest_and_newest_speaks(
     rows: list[tuple[str, dict[str, Any]]], speaks: str, palimpsest: CommandLine
 ) -> None:
-    """Whatever else lies between them."""
+    """Whatever other rows are between them."""
     others = [mem0_row(f"Another one, number {n} of all.", f"x{n}") for n in range(3)]
     [first, second] = [mem0_row(text, str(n), **also) for n, (text, also) in enumerate(rows)]
     path = palimpsest.file([first, *others, second])
@@ -101,7 +101,7 @@ def test_of_equal_rows_the_surest_and_newest_speaks(
 
 
 def test_a_policy_says_how_sure_a_row_without_confidence_is(palimpsest: CommandLine) -> None:
-    """`layered` takes it for 0.9."""
+    """`layered` assumes 0.9."""
     rows = [mem0_row("Ada sings.", "1", confidence=0.8), mem0_row("Ada sings. ", "2")]
     path = palimpsest.file(rows)
     palimpsest("policy", "set", "layered")
@@ -146,7 +146,7 @@ def test_an_invalid_row_is_named_by_its_place_in_the_source(palimpsest: CommandL
 
 
 def test_an_id_that_several_rows_have_is_foreseen(palimpsest: CommandLine) -> None:
-    """The row that comes in first has it; the same row twice is no matter."""
+    """The row that is imported first gets it; a repeated row does not matter."""
     at = {"1": "2026-02-02", "2": "2026-02-01", "3": "2026-02-03"}
     rows = [
         mem0_row("Ada sings in a choir.", "1", created_at=at["1"]),
@@ -174,7 +174,7 @@ def test_an_id_that_several_rows_have_is_foreseen(palimpsest: CommandLine) -> No
 def test_another_store_of_the_same_name_gets_a_name_of_its_own(
     palimpsest: CommandLine, tmp_path: Path
 ) -> None:
-    """Else its ids would be those of the first one, which could not be exported any more."""
+    """Otherwise its ids would equal the first store's, which could no longer be exported."""
     first = palimpsest.file([mem0_row("Ada sings.", "1")], "notes.jsonl")
     (tmp_path / "other").mkdir()
     other = palimpsest.file([mem0_row("Ada lives in Turin.", "1")], "other/notes.jsonl")
@@ -218,7 +218,7 @@ def test_rows_come_in_by_time_where_each_has_one(palimpsest: CommandLine) -> Non
 
 
 def test_rows_come_in_owner_by_owner(palimpsest: CommandLine) -> None:
-    """So that an owner is loaded once, however many there are."""
+    """So each owner is loaded only once, however many there are."""
     rows = [
         mem0_row(f"Number {n} of all.", str(n)) | {"user_id": f"owner {n % 3}"} for n in range(9)
     ]
@@ -358,7 +358,7 @@ NAMED = ("--model-of-vectors", DEFAULT_MODEL)
 
 
 def vectors_by_id(palimpsest: CommandLine) -> dict[str, dict[str, Any]]:
-    """What the log has of each candidate's vector."""
+    """The recorded vector of each candidate, from the log."""
     file = palimpsest.store.with_name(f"{palimpsest.store.name}.jsonl")
     assert palimpsest("log", "export", str(file)).status == 0
     events = [json.loads(line) for line in file.read_text().splitlines()]
@@ -398,7 +398,7 @@ def test_afterwards_the_model_embeds_again(engine: StubEngine, tmp_path: Path) -
 def test_words_that_the_model_cannot_read_are_known_all_the_same(
     palimpsest: CommandLine, engine: StubEngine, tmp_path: Path
 ) -> None:
-    """The guard needs them, and a vector does not tell."""
+    """The guard needs them, and a vector does not contain them."""
     rows = [mem0_row(f"Number {n} of all likes 🍕 now.", str(n)) for n in range(2)]
     palimpsest.json("import", lance_of(tmp_path, rows), "--yes", *NAMED)
     found = vectors_by_id(palimpsest)
@@ -446,7 +446,7 @@ def test_vectors_of_another_length_are_not_taken(
 def test_a_row_whose_vector_is_of_another_length_is_embedded(
     palimpsest: CommandLine, engine: StubEngine, tmp_path: Path
 ) -> None:
-    """Only a few rows are tried before the rest is believed."""
+    """Only a few rows are tried before all others are trusted."""
     rows = [
         row | {"vector": (vector_of(row["content"]) if n else np.ones(16, np.float16)).tolist()}
         for n, row in enumerate(NOTES)
@@ -471,7 +471,7 @@ def test_a_vector_that_has_gone_is_recreated() -> None:
 
 
 def made_of(text: str) -> Array:
-    """The vector that the stub engine makes, as a source may keep it."""
+    """The stub engine's vector, in a form in which a source may keep it."""
     return vector_of(text).astype(np.float32)
 
 
@@ -507,7 +507,7 @@ def test_vectors_agree_as_little_as_the_worst_of_them() -> None:
 
 
 def test_rows_that_are_tried_are_from_the_whole_source() -> None:
-    """Those of one text once, and all of them where they are few."""
+    """Each text is tried once, and all of them if there are few."""
     rows: list[Item] = [
         {"owner_id": "ada", "text": f"text {n // 2}", "vector": [float(n + 1)] * 16}
         for n in range(60)
@@ -528,7 +528,7 @@ def test_rows_that_are_tried_are_from_the_whole_source() -> None:
 
 
 def decided(folder: Path) -> int:
-    """How many candidates the log has, while somebody writes to it."""
+    """The number of candidates in a log that is being written to."""
     try:
         with closing(sqlite3.connect(f"file:{folder}/log.sqlite?mode=ro", uri=True)) as log:
             [count] = log.execute("SELECT count(*) FROM events").fetchone()
@@ -561,7 +561,7 @@ def test_killed_in_the_middle_and_run_again_nothing_is_lost_or_doubled(
 
 
 def test_the_preview_has_every_column_wherever_it_begins(palimpsest: CommandLine) -> None:
-    """Times that only later rows have are times, and a field of the last row is listed."""
+    """Times that only later rows have are recognised, and a field of the last row is listed."""
     rows = [{"id": str(n), "user": "ada", "text": f"Note {n}."} for n in range(150)]
     rows[120] |= {"created_at": "2026-03-01T10:00:00Z"}
     rows[149] |= {"room": "attic"}
@@ -579,7 +579,7 @@ def test_the_preview_has_every_column_wherever_it_begins(palimpsest: CommandLine
 def test_a_wrong_mapping_is_repaired_by_retracting_the_import_and_importing_again(
     palimpsest: CommandLine, tmp_path: Path
 ) -> None:
-    """As docs/import.md tells: what was read rightly takes the place of what was not."""
+    """As in docs/import.md: correctly read rows replace the wrong ones."""
     rows = [
         {"id": str(n), "user": "ada", "text": f"Note {n}.", "seen": f"2024-05-0{n}T10:00:00Z"}
         for n in range(1, 4)

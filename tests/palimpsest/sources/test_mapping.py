@@ -1,4 +1,4 @@
-"""Which field is which: guessed, told, shown and confirmed."""
+"""The mapping of fields: guessed, given, shown and confirmed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.palimpsest.sources.conftest import brought
 
 
 class Stamp(datetime):
-    """A time as a library has it, like pandas."""
+    """A time in the form of a library such as pandas."""
 
 
 ROW = {"id": 7, "user": "ada", "memory": "Ada sings.", "ts": 1_700_000_000, "vec": [0.5] * 16}
@@ -78,7 +78,7 @@ def test_a_field_is_not_what_its_values_cannot_be() -> None:
 
 
 def test_a_column_in_which_no_time_can_be_read_stays_metadata() -> None:
-    """Else each row would be invalid, and nothing could be done about it."""
+    """Otherwise each row would be invalid, with no remedy."""
     row = {"text": "Ada sings.", "user": "ada", "date": "March 1, 2026"}
     assert "occurred_at" not in fields(row)
     assert applied(row)["metadata"] == {"date": "March 1, 2026"}
@@ -94,12 +94,12 @@ def test_a_column_in_which_no_time_can_be_read_stays_metadata() -> None:
     ],
 )
 def test_a_time_may_be_kept_as_one(value: object, moment: str) -> None:
-    """As Parquet and LanceDB have it."""
+    """As Parquet and LanceDB keep times."""
     assert applied({"text": "Ada sings.", "user": "ada", "date": value})["occurred_at"] == moment
 
 
 def test_a_whole_number_is_a_word_however_it_is_kept() -> None:
-    """A table of numbers with a gap in it has floats."""
+    """A table of numbers with a gap contains floats."""
     assert applied({"text": "Ada sings.", "user_id": 17.0, "id": 3})["owner_id"] == "17"
     assert applied({"text": "Ada sings.", "user_id": 17.5})["owner_id"] == 17.5
     assert applied({"text": "Ada sings.", "user_id": True})["owner_id"] is True, "it is no number"
@@ -220,7 +220,7 @@ def test_a_field_is_judged_by_all_rows_that_have_it() -> None:
 
 
 def test_a_field_is_judged_by_all_rows_and_not_by_the_first() -> None:
-    """Most of its values say what it is; of times one is enough, as the others are invalid."""
+    """Most of its values decide; for times one is enough, because the others are invalid."""
     row = {"text": "Ada sings.", "user": "ada", "created_at": None, "importance": 1}
     early, late = [row] * 500, row | {"created_at": "2026-03-01", "importance": 70, "room": "attic"}
     mapping, known = guess_mapping(iter([*early, late]), {})
@@ -375,7 +375,7 @@ def test_what_is_missing_is_asked_for(row: Any, told: str, palimpsest: CommandLi
 
 @pytest.mark.parametrize("form", ["one line", "many lines"])
 def test_rows_inside_an_object_are_pointed_at(form: str, palimpsest: CommandLine) -> None:
-    """As services answer with them."""
+    """As in the answers of services."""
     answer = {"results": [{"id": "1", "memory": "Ada sings.", "user_id": "ada"}], "relations": []}
     path = palimpsest.file([json.dumps(answer, indent=2 if form == "many lines" else None)])
     ran = palimpsest("import", path, "--yes")

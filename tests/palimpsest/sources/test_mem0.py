@@ -1,4 +1,4 @@
-"""A history of mem0's, alone or beside its vectors; mem0 itself: tests/palimpsest/mem0."""
+"""A mem0 history, alone or beside its vectors; for mem0 itself see tests/palimpsest/mem0."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LIFE = [
 
 
 def history_of(folder: Path, columns: str = COLUMNS) -> Path:
-    """A history as mem0 keeps it: an id and a role, too, which its tables have beside the words."""
+    """A history in mem0's form, with an id and a role, which its tables also have."""
     path = folder / "history.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"CREATE TABLE history (id TEXT PRIMARY KEY, {columns}, role)")
@@ -146,7 +146,7 @@ def _objects(path: Path) -> list[dict[str, object]]:
 
 
 def test_a_source_of_mem0_says_nothing_where_nothing_is_missing(tmp_path: Path) -> None:
-    """What was deleted is missing rightly."""
+    """Deleted memories are missing on purpose."""
     file = tmp_path / "vectors.json"
     file.write_text(json.dumps([{"id": "tea", "updated_at": "2027"}, {"id": "boat"}]))
     source = Mem0Source(FileSource(file), history_of(tmp_path))

@@ -1,4 +1,4 @@
-"""During a large import a second process projects; whichever is killed, nothing is lost."""
+"""During a large import a second process projects; if either is killed, nothing is lost."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PATIENCE = 60.0
 
 @pytest.fixture(scope="module", name="source")
 def vectored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A table of rows with the vectors that the stub engine makes of them; every tenth repeats."""
+    """A table of rows with the stub engine's vectors; every tenth row is a repeat."""
     folder = tmp_path_factory.mktemp("theirs") / "lance"
     lancedb.connect(folder).create_table("notes", [_row(number) for number in range(ROWS)])
     return folder
@@ -56,7 +56,7 @@ def _row(number: int) -> dict[str, Any]:
 
 
 class Watched(ProjectorProcess):
-    """Remembers the children, how far they came, and how they ended."""
+    """Records the child processes, how far they came, and how they ended."""
 
     def __init__(self, *what: Any) -> None:
         self.folder: Path = what[0]
@@ -74,7 +74,7 @@ children: list[Watched] = []
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small windows, and few rows are many."""
+    """Use small windows, so that few rows count as many."""
     children.clear()
     monkeypatch.setattr(importing, "MANY_ROWS", 100)
     monkeypatch.setattr(projecting, "usable_cores", lambda: 2)
@@ -89,7 +89,7 @@ def imported(folder: Path, source: Path, model: str | None = DEFAULT_MODEL) -> A
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:
-    """The log without what follows the clock."""
+    """The log without fields that depend on the clock."""
     with closing(Log.open(folder / "log.sqlite", read_only=True)) as log:
         events = [json.loads(line) for _, line in log.lines()]
     for event in events:
@@ -136,7 +136,7 @@ def test_on_one_core_no_second_process_is_started(
 
 
 def test_a_store_that_was_written_to_goes_on(source: Path, tmp_path: Path) -> None:
-    """What waits in the projector is written before the second process begins."""
+    """Events waiting in the projector are written before the second process begins."""
     with Palimpsest.open(tmp_path / "store") as opened:
         opened.submit([{"owner_id": "owner 1", "text": "Before the import."}])
         opened.import_source(source, model_of_vectors=DEFAULT_MODEL)
@@ -190,7 +190,7 @@ def test_if_it_dies_at_the_end_the_first_projects_the_rest(
 
 
 def test_who_reads_during_the_import_sees_what_was_decided(source: Path, tmp_path: Path) -> None:
-    """The second process ends then: two must never write."""
+    """The second process then ends: two must never write."""
     seen = list[tuple[int, int]]()
 
     def progress(text: str, _: float | None) -> None:
@@ -252,7 +252,7 @@ with Palimpsest.open(folder) as opened:
 
 
 def run(folder: Path, source: Path, what: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Import in a process of its own; after 100 rows it does `what`."""
+    """Import in a separate process; after 100 rows it does `what`."""
     program = IMPORTING.replace("{what}", what)
     command = [sys.executable, "-c", program, str(folder), str(source), "100", what]
     return subprocess.run(
@@ -261,7 +261,7 @@ def run(folder: Path, source: Path, what: str, **options: Any) -> subprocess.Com
 
 
 def wait_until_free(folder: Path) -> None:
-    """Until nobody has the writer's lock: the second process has ended, too."""
+    """Wait until the writer's lock is free: then the second process has also ended."""
     deadline = time.monotonic() + PATIENCE
     with (folder / LOCK_FILE).open() as file:
         while True:

@@ -1,4 +1,4 @@
-"""What a pickle of somebody's could do, it does not do here."""
+"""A foreign pickle cannot run anything here."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Evil:
 
 
 def collection(folder: Path, point: bytes) -> Path:
-    """A collection of one point."""
+    """A collection with one point."""
     inside = folder / "collection" / "notes"
     inside.mkdir(parents=True)
     (folder / "meta.json").write_text(json.dumps({"collections": {"notes": {}}}))
@@ -92,7 +92,7 @@ def test_a_person_is_asked_first(
 
 
 class Point:
-    """Pickled as the client's own model, with its state as pydantic keeps it."""
+    """Pickled like the client's own model, with its state in pydantic's form."""
 
     def __init__(self, **fields: Any) -> None:
         self.fields = fields

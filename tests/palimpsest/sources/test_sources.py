@@ -1,4 +1,4 @@
-"""Whatever a thousand memories are kept in, they come in whole, and the source stays as it was."""
+"""A thousand memories from any kind of store are imported in full; the source is unchanged."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def parquet(folder: Path, rows: Rows) -> Path:
 
 
 def sqlite(folder: Path, rows: Rows) -> Path:
-    """As an application leaves it: with a write-ahead log, and nobody who has it open."""
+    """A file as an application leaves it: with a write-ahead log, and not open anywhere."""
     path = folder / "app.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = wal")
@@ -147,7 +147,7 @@ def test_changes_that_are_not_in_the_file_yet_count(
 def test_nothing_is_made_beside_a_database(
     palimpsest: CommandLine, rows: Rows, tmp_path: Path
 ) -> None:
-    """Not even for a moment, as SQLite would to read a file that has a write-ahead log."""
+    """Not even briefly, as SQLite would do to read a file with a write-ahead log."""
     (folder := tmp_path / "theirs").mkdir()
     path = sqlite(folder, rows[:10])
     before = folder.stat().st_mtime_ns

@@ -1,4 +1,4 @@
-"""The review page: its server in this process, as the other doors' tests have it, and people."""
+"""The review page: its server in this process, like those of the other doors' tests, and people."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def person(name: str = "grace", owners: str = "ada|bob", role: Role = "reviewer") -> Caller:
-    """Whom a link lets in."""
+    """The person whom a link admits."""
     return Caller(name, role, re.compile(owners))
 
 
 class Browser:
-    """What a browser without JavaScript does: keeps the cookie and sends forms as they are."""
+    """A browser without JavaScript: keeps the cookie, and sends forms as they are."""
 
     def __init__(self, server: Server, **headers: str) -> None:
         self.server = server
@@ -67,7 +67,7 @@ class Browser:
         return await self.ask("GET", path, None, **headers)
 
     async def send(self, path: str, **form: str) -> httpx2.Response:
-        """Send a form, with the hidden field that the last page had."""
+        """Send a form, with the hidden field of the last page."""
         return await self.ask("POST", path, {"csrf": self.csrf, **form})
 
     async def say(self, word: str, **form: str) -> httpx2.Response:
@@ -85,7 +85,7 @@ class Browser:
 
     @property
     def notice(self) -> str:
-        """What the last page says of the answer before it."""
+        """The last page's notice about the previous answer."""
         assert self.last is not None
         found = re.search(r'role="status">([^<]*)<', self.last.text)
         assert found is not None, self.last.text
@@ -93,7 +93,7 @@ class Browser:
 
     @property
     def left(self) -> int:
-        """How many pairs the last page says are left."""
+        """The number of pairs left, according to the last page."""
         assert self.last is not None
         found = re.search(r"([\d,]+) left", self.last.text)
         assert found is not None, self.last.text
@@ -109,11 +109,11 @@ class Browser:
 
     @property
     def csrf(self) -> str:
-        """The session's secret as the last page had it."""
+        """The session's secret in the last page."""
         return self.field("csrf")
 
     async def enter(self, who: Caller | None = None) -> httpx2.Response:
-        """Come in by a new link."""
+        """Sign in by a new link."""
         path = link_path(self.server.app.sessions.link(who or person()))
         response = await self.get(path)
         assert response.status_code == 200, response.text
@@ -128,30 +128,30 @@ def _store(tmp_path: Path) -> Iterator[Palimpsest]:
 
 
 def say(store: Palimpsest, *texts: str, owner: str = "ada") -> list[str]:
-    """Submit texts of an owner; the candidates' ids."""
+    """Submit texts of an owner; return the candidates' ids."""
     rows = [{"owner_id": owner, "text": text} for text in texts]
     return [str(one.candidate_id) for one in store.submit(rows)]
 
 
 def plain(html: str) -> str:
-    """What a page says, without tags and layout."""
+    """A page's text, without tags and layout."""
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
 
 
 def pair_texts(number: int) -> tuple[str, str]:
-    """Two texts that the judge would be asked about, and that no other pair is near."""
+    """Two texts that the judge would be asked about, far from those of any other pair."""
     said = own_words(number, 11)
     return f"{said} upstairs", f"{said} downstairs"
 
 
 def own_words(number: int, count: int) -> str:
-    """Words that only this number has; digits would be cues."""
+    """Words that belong only to this number; digits would be cues."""
     codes = (f"{number:04d}{one:02d}" for one in range(count))
     return " ".join(code.translate(str.maketrans("0123456789", "abcdefghij")) for code in codes)
 
 
 async def waiting_pairs(server: Server, count: int, owner: str = "ada", **fields: str) -> None:
-    """Have pairs wait for an answer."""
+    """Create pairs that wait for an answer."""
     rows = [
         {"owner_id": owner, "text": text, **fields}
         for number in range(count)

@@ -1,8 +1,8 @@
-"""A real server with a real browser: what the tests of the pages run on.
+"""A real server with a real browser, for the tests of the pages.
 
-`PALIMPSEST_BROWSER` names the browser, else Debian's `chromium` does. Without one the tests are
-skipped and say why; with `PALIMPSEST_REQUIRE_BROWSER=1` they fail. With 0 they are skipped in any
-case.
+`PALIMPSEST_BROWSER` names the browser; the default is Debian's `chromium`. Without a browser the
+tests are skipped with the reason, or fail if `PALIMPSEST_REQUIRE_BROWSER=1`. With 0 they are always
+skipped.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1200, "height": 900}
 IMAGES = os.environ.get("PALIMPSEST_SCREENSHOTS")
-"""A folder: the pictures of docs/review.md are written into it."""
+"""The folder into which the pictures of docs/review.md are written, if it is set."""
 
 
 def browser_program() -> str:
-    """Where the browser is; skips, or fails where one is required."""
+    """The path of the browser; without one, skips the test, or fails if a browser is required."""
     required = os.environ.get("PALIMPSEST_REQUIRE_BROWSER")
     if required == "0":
         pytest.skip("no browser is wanted: PALIMPSEST_REQUIRE_BROWSER=0")
@@ -49,7 +49,7 @@ def browser_program() -> str:
 
 @contextmanager
 def a_browser() -> Iterator[Browser]:
-    """A browser without a window."""
+    """A headless browser."""
     program = browser_program()
     with sync_playwright() as playwright:
         flags = ["--disable-gpu", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
@@ -61,7 +61,7 @@ def a_browser() -> Iterator[Browser]:
 
 
 class Site:
-    """A server of a store in this process, and people who come in by links."""
+    """A server of a store in this process, and people who sign in by links."""
 
     def __init__(self, endpoint: Endpoint, store: Palimpsest, browser: Browser) -> None:
         self.endpoint = endpoint
@@ -71,7 +71,7 @@ class Site:
         self.wrong: list[str] = []
 
     def page(self, **options: Any) -> Page:
-        """A page of a new browser's profile; what it complains of is collected."""
+        """A page of a new browser profile; its errors are collected."""
         options.setdefault("viewport", DESKTOP)
         context = self._browser.new_context(**options)
         context.set_default_timeout(30_000)
@@ -87,17 +87,17 @@ class Site:
             self.wrong.append(message.text)
 
     def link(self, name: str = "grace", **wanted: str) -> str:
-        """A new link for somebody."""
+        """A new link for a person."""
         return ask_for_link(self.endpoint, None, {"name": name, **wanted})
 
     def own_link(self) -> str:
-        """A link as `serve` and `review open` print it: whoever comes by it says who they are."""
+        """A link as `serve` and `review open` print it: the person who uses it gives a name."""
         return ask_for_link(self.endpoint, None, {})
 
     def entered(
         self, name: str = "grace", *, wanted: dict[str, str] | None = None, **options: Any
     ) -> Page:
-        """A page on which somebody is in."""
+        """A page on which a person is signed in."""
         page = self.page(**options)
         page.goto(self.link(name, **(wanted or {})))
         page.wait_for_url("**/review")
@@ -145,7 +145,7 @@ def a_site(folder: Path, browser: Browser) -> Iterator[Site]:
 
 
 def submit_pairs(store: Palimpsest, count: int, owner: str = "ada", first: int = 0) -> None:
-    """Have pairs wait for an answer."""
+    """Create pairs that wait for an answer."""
     rows = [
         {"owner_id": owner, "text": text, "source": "chat"}
         for number in range(first, first + count)
@@ -155,9 +155,9 @@ def submit_pairs(store: Palimpsest, count: int, owner: str = "ada", first: int =
 
 
 def complaints(page: Page) -> list[str]:
-    """What axe-core finds on a page, rule by rule, with the elements."""
+    """Axe-core's findings on a page, rule by rule, with the elements."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    # Elements that pass are not described: to describe them took a seventh of the time.
+    # Elements that pass are not described, which took a seventh of the time.
     found = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
     return [
         f"{violation['id']}: {node['html'][:120]} ({node['failureSummary']})"
@@ -167,7 +167,7 @@ def complaints(page: Page) -> list[str]:
 
 
 def picture(page: Page, name: str) -> None:
-    """Write a picture for the docs, where they are wanted."""
+    """Write a picture for the docs, if pictures are requested."""
     if IMAGES:
         Path(IMAGES).mkdir(parents=True, exist_ok=True)
         page.screenshot(path=Path(IMAGES) / f"{name}.png")

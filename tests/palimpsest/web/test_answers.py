@@ -1,4 +1,4 @@
-"""Which pairs wait for an answer as the log is now, and what each answer does and takes back."""
+"""The pairs that wait for an answer by the current log, and what each answer and its undo do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JOINED = (own_words(9, 30), f"{own_words(9, 30)}.")
 
 
 def the_pair(store: Palimpsest, waits_as: str) -> WaitingPair:
-    """The one pair that waits, for a reason; it waits as it was read."""
+    """The only waiting pair, after checking its reason, and that it still waits in the log."""
     store.reader.refresh()
     [found] = read_pairs(store.reader.projections)
     assert found.waits_as == waits_as
@@ -78,7 +78,7 @@ def test_a_pair_that_is_parted_waits_no_more(store: Palimpsest) -> None:
 
 
 def test_a_pair_whose_answer_something_holds_back_waits(store: Palimpsest) -> None:
-    """Another member of the older one's memory is separated from the newer one."""
+    """Another member of the older text's memory is separated from the newer text."""
     pair = asked(store)
     [third] = say(store, "Ada sings in a choir")
     store.merge(pair.existing_id, third)
@@ -172,7 +172,7 @@ def test_whoever_takes_back_that_a_text_was_let_in_is_named(store: Palimpsest) -
 
 
 def test_an_answer_that_somebody_has_overtaken_is_not_taken_back(store: Palimpsest) -> None:
-    """What was said since stays, whoever said it."""
+    """Later statements stay, whoever made them."""
     pair = asked(store)
     given = answered(store, pair, "different")
     store.withdraw(pair.existing_id, pair.candidate_id)

@@ -1,4 +1,4 @@
-"""What stands around the page: CI brings the browser, and the docs' pictures are the tests' own."""
+"""Around the page: CI installs the browser, and the docs' pictures come from the tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 NEEDED = ("bash", "dirname", "df", "awk")
 STEPS = ["test-all", "check", "test-wheel", "test-pythons", "test-mem0", "test-langchain"]
-"""What CI makes where the disk has no room for torch."""
+"""The targets that CI makes if the disk has no room for torch."""
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ STEPS = ["test-all", "check", "test-wheel", "test-pythons", "test-mem0", "test-l
 def test_ci_installs_the_browser_and_then_requires_it(
     tmp_path: Path, installs: bool, required: str
 ) -> None:
-    """Of the commands only what they are asked is looked at; `df` tells of a full disk."""
+    """Commands are replaced by stubs that record their arguments; `df` reports a full disk."""
     (programs := tmp_path / "bin").mkdir()
     for name in NEEDED:
         (programs / name).symlink_to(Path("/usr/bin") / name)

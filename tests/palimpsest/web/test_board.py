@@ -39,7 +39,7 @@ TEA, CELLO = "Ada drinks tea", "the cello belongs to her sister"
 
 
 async def events(server: Server) -> list[tuple[str, Any, Any]]:
-    """What was said after the arrivals: event, by whom, and why."""
+    """The events after the arrivals: kind, actor and reason."""
     rows = await server.twin.sql(
         "SELECT event, actor, because FROM events WHERE event NOT IN ('decided', 'policy_set')"
         " ORDER BY position"
@@ -48,7 +48,7 @@ async def events(server: Server) -> list[tuple[str, Any, Any]]:
 
 
 async def faces(server: Server, owner: str = "ada") -> list[str]:
-    """What the owner's memories say."""
+    """The faces of the owner's memories."""
     page = await server.twin.list(owner)
     return sorted(memory["face"] for memory in page["memories"])
 
@@ -174,7 +174,7 @@ def test_one_old_answer_is_taken_back_and_later_ones_stay(served: Use[None]) -> 
 def test_undo_takes_back_the_answer_that_the_page_had_last_however_often_it_is_sent(
     served: Use[None],
 ) -> None:
-    """Also where the page did not hear that it was: the answer before it stays."""
+    """Even if the page got no confirmation: the answer before it stays."""
 
     async def used(server: Server) -> None:
         await waiting_pairs(server, 2)
@@ -196,7 +196,7 @@ def test_undo_takes_back_the_answer_that_the_page_had_last_however_often_it_is_s
 def test_of_two_browsers_with_one_typed_name_each_takes_back_its_own_answers(
     served: Use[None],
 ) -> None:
-    """Also after both came again; a link with the name has the answers of both."""
+    """Also after both signed in again; a link with the name has the answers of both."""
 
     async def come(server: Server, browser: Browser) -> None:
         browser.cookie = None
@@ -233,7 +233,7 @@ def test_of_two_browsers_with_one_typed_name_each_takes_back_its_own_answers(
 
 
 def test_answers_that_are_taken_back_are_all_left_again(served: Use[None]) -> None:
-    """Also where the queue was read between: once nothing was left, it had none of them."""
+    """Even if the queue was read in between: it had none of them once nothing was left."""
 
     async def used(server: Server) -> None:
         await waiting_pairs(server, 3)
@@ -369,7 +369,7 @@ def test_a_skip_is_no_event_and_comes_again_when_asked_for(served: Use[None]) ->
 
 
 def shown_key(browser: Browser) -> dict[str, str]:
-    """What the form of the pair that is shown sends."""
+    """The fields that the shown pair's form sends."""
     return {name: browser.field(name) for name in ("decision", "existing", "version")}
 
 
@@ -405,7 +405,7 @@ def test_a_skip_of_what_is_no_pair_is_not_counted(served: Use[None]) -> None:
 def test_a_pair_is_not_skipped_any_more_once_it_is_answered_and_shown_again_once_it_is_taken_back(
     served: Use[None],
 ) -> None:
-    """In another tab of the browser the page may be older."""
+    """The page in another tab of the browser may be older."""
 
     async def used(server: Server) -> None:
         await waiting_pairs(server, 1)
@@ -446,7 +446,7 @@ def test_a_pair_that_somebody_else_settled_is_left_no_more(served: Use[None]) ->
 
 
 def test_a_pair_that_is_shown_is_left_whatever_was_asked_for(served: Use[None]) -> None:
-    """What is taken back is shown where that was asked, also under a filter."""
+    """An undone pair is shown where the undo was requested, also under a filter."""
 
     async def used(server: Server) -> None:
         await waiting_pairs(server, 1)
@@ -535,7 +535,7 @@ def test_pairs_that_come_later_are_found_aside_and_where_none_is_left(served: Us
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, gate: Event | None = None) -> list[int]:
-    """How many pairs each reading of the queue found; each waits for the gate, if there is one."""
+    """The number of pairs that each read of the queue found; each waits for the gate, if given."""
     found: list[int] = []
     read = read_pairs
 
@@ -767,7 +767,7 @@ def test_spaces_between_words_of_one_text_are_of_that_text() -> None:
 
 
 def test_what_hangs_on_a_join_is_shown_before_a_key_is_pressed(served: Use[None]) -> None:
-    """The third text met the face alone, which the second had taken: without it, the first."""
+    """The third text was compared only with the face, the second text; without that, the first."""
 
     async def used(server: Server) -> None:
         await server.twin.set_policy(load_policy("replace-or-merge"))
@@ -817,7 +817,7 @@ def test_a_pair_is_shown_with_when_where_and_what_it_would_join(served: Use[None
 
 
 async def restarted(server: Server, browser: Browser) -> None:
-    """The board as a new process has it."""
+    """The board as in a new process."""
     board = server.app.board
     fresh = vars(boards.ReviewBoard(server.twin))
     vars(board).update(fresh)
@@ -915,7 +915,7 @@ def test_a_restart_forgets_no_answer_about_a_join(served: Use[None], word: str) 
 
 
 def waterfall(page: str) -> dict[str, list[str]]:
-    """The steps of the evidence: what was found, the thresholds, and what it means."""
+    """The steps of the evidence: the finding, the thresholds, and the meaning."""
     table = page[page.index('id="h-evidence"') :].partition("</table>")[0]
     steps = [re.split(r"</t[hd]>", row) for row in table.split("<tr>")[2:]]
     told = [[plain(cell) for cell in row] for row in steps]
@@ -997,7 +997,7 @@ async def judged(server: Server, owner: str, *, reasoning: str | None = None) ->
 
 
 def test_where_judge_and_guard_disagree_it_is_told_and_comes_first(served: Use[None]) -> None:
-    """Also of an answer that is taken back before the queue is read again."""
+    """Also after an answer that is undone before the queue is read again."""
 
     async def used(server: Server) -> None:
         said = own_words(0, 30)

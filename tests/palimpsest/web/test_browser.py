@@ -41,7 +41,7 @@ AT_WORK = """() => JSON.stringify({
     one => [one.name, one.startTime, one.responseStart, one.responseEnd]),
   now: performance.now(),
 })"""
-"""What a page that is stuck shows, and the last requests that it has finished."""
+"""The state of a stuck page, and the last requests that it has finished."""
 
 
 @pytest.fixture(scope="module")
@@ -59,13 +59,13 @@ def site(tmp_path: Path, browser: Browser) -> Iterator[Site]:
 
 
 def shown(page: Page) -> str | None:
-    """The decision that the page asks about; None where nothing waits."""
+    """The decision that the page asks about; None if nothing waits."""
     found = page.locator("#answer input[name=decision]")
     return found.get_attribute("value") if found.count() else None
 
 
 def press(page: Page, key: str) -> None:
-    """Press a key, and wait until the board is another."""
+    """Press a key, and wait until the board changes."""
     until(page, "board => !board.hasAttribute('hx-trigger')")  # the queue is read
     page.evaluate("() => { document.getElementById('board').dataset.before = 'yes'; }")
     page.keyboard.press(key)
@@ -73,10 +73,10 @@ def press(page: Page, key: str) -> None:
 
 
 def until(page: Page, holds: str) -> None:
-    """Wait until something holds of the board, and tell what the page was at where it does not.
+    """Wait until something holds for the board; if it does not, report the page's state.
 
-    It asks by itself: what waits for selectors looks at each frame that is drawn, and there may be
-    none on a busy machine.
+    It polls by itself: waiting for selectors checks each drawn frame, and a busy machine may draw
+    none.
     """
     deadline = time.monotonic() + PATIENCE
     while not page.evaluate(f"() => ({holds})(document.getElementById('board'))"):
@@ -86,7 +86,7 @@ def until(page: Page, holds: str) -> None:
 
 
 def statements(store: Palimpsest) -> list[tuple[str, str]]:
-    """Every word of a person: the event and who said it."""
+    """Every statement of a person: the event and its actor."""
     rows = store.sql("SELECT event, actor FROM events WHERE actor IS NOT NULL ORDER BY position")
     return [(row["event"], row["actor"]) for row in rows]
 
@@ -173,7 +173,7 @@ def test_two_people_at_once_never_see_the_same_pair(site: Site) -> None:
 def test_who_answers_is_asked_once_and_takes_back_their_own_answers_alone(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(boards, "REFRESH_SECONDS", 0.0)  # whoever comes next sees what was said
+    monkeypatch.setattr(boards, "REFRESH_SECONDS", 0.0)  # the next person sees what was said
     submit_pairs(site.store, 3)
     pages = {}
     for name, key in (("grace", "d"), ("lin ÷ ;", "s")):
@@ -222,7 +222,7 @@ def test_a_slow_or_broken_connection_is_told_and_a_key_is_never_carried_out_twic
     assert shown(page) is not None
     page.keyboard.press("d")
     expect(page.locator("#notice")).to_contain_text("Waiting for the server")
-    page.keyboard.press("d")  # of a pair that nobody has seen yet
+    page.keyboard.press("d")  # about a pair that nobody has seen yet
     held.pop().continue_()
     expect(page.locator("#notice")).to_have_text("Recorded: different.")
     assert held == []
@@ -249,11 +249,11 @@ UNHURRIED = """
 const late = setTimeout;
 setTimeout = (told, ms, ...rest) => ms === 2000 ? 0 : late(told, ms, ...rest);
 """
-"""A busy machine is slow by itself: nobody is told to wait."""
+"""A script that shows no message to wait, because a busy machine is slow by itself."""
 
 
 def hold_an_answer(page: Page) -> list[Route]:
-    """Have the next answer not reach the server until it continues."""
+    """Hold the next answer back from the server until it is continued."""
     held: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -281,7 +281,7 @@ def test_fast_keys_wait_for_the_next_pair_and_none_is_lost(site: Site) -> None:
     until(page, "board => board.innerText.includes('2 left')")
     events = [event for event, _ in statements(site.store)]
     assert (events.count("separated"), events.count("joined")) == (3, 3)
-    for key in "dddd":  # there are two yet, and one that was skipped
+    for key in "dddd":  # two are left, and one that was skipped
         page.keyboard.press(key)
     expect(page.locator("#question")).to_have_text("Nothing waits here")
     expect(page.locator("main")).to_contain_text("1 left, 1 skipped by you")
@@ -349,7 +349,7 @@ def test_the_button_that_has_the_focus_answers_no_pair_out_of_view_either(site: 
 
 def test_in_a_small_window_both_texts_are_read_one_after_the_other(site: Site) -> None:
     submit_pairs(site.store, 2)
-    page = site.entered(viewport={"width": 320, "height": 180})  # as at 400 %
+    page = site.entered(viewport={"width": 320, "height": 180})  # as at a zoom of 400 %
     older, newer = page.locator(".said").all()
     expect(newer).not_to_be_in_viewport()
     older.scroll_into_view_if_needed()
@@ -361,13 +361,13 @@ def test_in_a_small_window_both_texts_are_read_one_after_the_other(site: Site) -
 
 
 def carried_out_unheard(route: Route) -> None:
-    """Have the server do it, and the connection break before its answer comes."""
+    """Let the server carry it out, and break the connection before its answer comes."""
     route.fetch()
     route.abort()
 
 
 def start(folder: Path, port: int) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
-    """A server of its own process, ready, and what it said."""
+    """Start a server in its own process; returns it once it is ready, with its output."""
     words = [*PROGRAM, "--store", str(folder), "--json", "serve", "--port", str(port)]
     process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
@@ -397,7 +397,7 @@ def test_a_server_killed_between_two_keys_loses_nothing_it_acknowledged(
         page.keyboard.press("s")
         expect(page.locator("#notice")).to_contain_text("does not answer")
         process, told = start(folder, port)
-        page.keyboard.press("s")  # the session has gone with the server
+        page.keyboard.press("s")  # the session ended with the server
         page.wait_for_url("**/review/sign-in")
         page.goto(told["review"])
         page.wait_for_url("**/review")
@@ -459,7 +459,7 @@ REMEMBERED = (
     *map(MEETS.format, ("9", "10")),
     *(f"{own_words(70, 30)}{end}" for end in ("", ".")),
 )
-"""As people are shown it in docs/review.md."""
+"""Texts for the pictures in docs/review.md."""
 
 LOOKS: dict[str, dict[str, Any]] = {
     "light": {"color_scheme": "light"},
@@ -474,7 +474,7 @@ def test_every_page_of_the_board_can_be_used_by_everybody(site: Site, look: str)
     for number, text in enumerate(REMEMBERED):
         said = {"owner_id": "ada", "source": "chat", "session_id": f"evening {number // 2}"}
         site.store.submit({**said, "text": text})
-    page = site.entered(bypass_csp=True, **LOOKS[look])  # axe-core brings styles of its own
+    page = site.entered(bypass_csp=True, **LOOKS[look])  # axe-core brings its own styles
     assert shown(page) is not None
     fits(page)
     picture(page, f"review-{look}")
@@ -490,11 +490,11 @@ def test_every_page_of_the_board_can_be_used_by_everybody(site: Site, look: str)
     fits(page)
     paper = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
     assert (paper == "rgb(255, 255, 255)") == (look == "light")
-    site.wrong = [one for one in site.wrong if "403" not in one]  # the link that is none
+    site.wrong = [one for one in site.wrong if "403" not in one]  # an invalid link
 
 
 def fits(page: Page) -> None:
-    """Nobody is shut out, and nothing hangs over the side."""
+    """Check that the page is accessible and not wider than the screen."""
     assert complaints(page) == []
     assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
 

@@ -1,4 +1,4 @@
-"""Where the parts of a chart go: amounts become heights, and everything stays inside."""
+"""The layout of a chart: amounts become heights, and everything stays inside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way in: links once and for a minute, tokens in a form, cookies under `/review` alone."""
+"""Signing in: links valid once for a minute, tokens in a form, cookies only under `/review`."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_form_without_the_sessions_secret_is_refused(served: Use[None]) -> Non
 
 
 def test_no_form_is_taken_without_the_sessions_secret(served: Use[None]) -> None:
-    """Whatever it says: nobody has to think of it for a page of their own."""
+    """Whatever the form says: no page has to check it itself."""
 
     async def used(server: Server) -> None:
         browser = Browser(server)
@@ -133,7 +133,7 @@ def test_where_no_page_is_a_page_says_so(served: Use[None]) -> None:
 
 
 def test_a_part_of_a_page_sends_the_whole_browser_to_the_way_in(served: Use[None]) -> None:
-    """A redirect would put the form into the part."""
+    """A redirect would put the sign-in form into the part."""
 
     async def used(server: Server) -> None:
         whole = await Browser(server).get("/review")
@@ -360,7 +360,7 @@ def test_a_visitor_has_no_owner(served: Use[None]) -> None:
 def test_a_server_reads_the_queue_once_it_is_ready(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idle: float | None
 ) -> None:
-    """Not where it was started for an agent: then who asks for a link has it read."""
+    """Not if it was started for an agent: then a request for a link has it read."""
     begun: list[bool] = []
     monkeypatch.setattr(ReviewBoard, "begin", lambda _: begun.append(True))
 

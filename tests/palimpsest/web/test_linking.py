@@ -1,4 +1,4 @@
-"""`review open`: a link to the pages of the store's server, which is started where none runs."""
+"""`review open`: a link to the pages of the store's server, which is started if none runs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def typed(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def loaded(link: str) -> tuple[int, str]:
-    """A page's status and what its cookie is."""
+    """A page's status, and its cookie."""
     try:
         with urllib.request.urlopen(link) as response:
             return response.status, response.headers.get("set-cookie", "")
@@ -73,7 +73,7 @@ def test_a_server_with_tokens_wants_an_operators() -> None:
 
 
 class Answering:
-    """A connection to a server that answers so; notes what was sent."""
+    """A connection to a server with a given answer; records what was sent."""
 
     def __init__(self, status: int, answer: bytes) -> None:
         self.status = status

@@ -1,4 +1,4 @@
-"""Owners, a search, days, policies and the banner: whose figures they are, and that they agree."""
+"""Owners, a search, days, policies and the banner: their figures agree, for the right owners."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def entered(server: Server, owners: str = "ada|bob") -> Browser:
 
 
 async def fill(server: Server) -> tuple[str, str]:
-    """Memories of two owners; one merge of ada's was taken back. Her two candidates."""
+    """Add memories of two owners and undo a merge of ada's; returns her two candidates."""
     a, b = [await server.add(text) for text in ("Ada rows a boat", "Ada paints walls")]
     await server.add("Ada rows a boat")
     await server.add("Bob bakes bread", owner="bob")
@@ -348,7 +348,7 @@ NOBODY = "00000000-0000-5000-8000-000000000000"
 
 
 def test_no_refusal_is_shown_that_nobody_asked_for(tmp_path: Path) -> None:
-    """A forgotten text that comes again is refused as it should be; what is old is past."""
+    """Refusing a repeated forgotten text is intended, and old refusals are not shown."""
     with Palimpsest.open(tmp_path / "store", by="person") as store:
         store.submit({"owner_id": "ada", "text": "Ada rows"})
         store.forget([store.list("ada")["memories"][0]["memory_id"]], again="refuse")

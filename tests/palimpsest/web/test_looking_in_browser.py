@@ -1,4 +1,4 @@
-"""The pages to look around in a real browser: by a person, by axe-core, on a phone, in the dark."""
+"""The other pages in a real browser: for a person, for axe-core, on a phone, in dark mode."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _served(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Itera
 
 @pytest.fixture
 def site(served: Site) -> Iterator[Site]:
-    """One site for all tests; none of them may leave a complaint of the browser behind."""
+    """One site for all tests; none of them may cause an error in the browser."""
     yield served
     wrong, served.wrong = served.wrong, []
     assert wrong == []
@@ -53,7 +53,7 @@ def say(store: Palimpsest, text: str, **fields: Any) -> str:
 
 @pytest.fixture(name="memory")
 def _memory(site: Site) -> str:
-    """A memory of three wordings in a store with something of everything; made once."""
+    """A memory with three wordings in a store with every kind of event; made once."""
     store = site.store
     if not store.position:
         rows = say(store, "Ada rows a boat", session_id="monday")
@@ -74,7 +74,7 @@ def _memory(site: Site) -> str:
 
 
 def every_page(site: Site, memory: str) -> Iterator[str]:
-    """Where each page is."""
+    """The path of each page."""
     today = datetime.now(UTC).date()
     yield from (paths.owners(), paths.owner(OWNER), paths.memory(OWNER, memory))
     yield from (paths.days(), paths.day(today), paths.policies())
@@ -146,7 +146,7 @@ def test_a_person_cuts_a_join_and_puts_it_back(site: Site, memory: str) -> None:
 def test_a_cut_names_every_memory_that_appears_or_is_swallowed(
     tmp_path: Path, browser: Browser
 ) -> None:
-    """Without the second, whose text the third met alone, the third joins the first."""
+    """Without the second, the only text that the third was compared with, it joins the first."""
     with a_site(tmp_path / "store", browser) as site:
         site.store.set_policy("replace-or-merge")
         first, second, third = (" ".join([*WORDS[:18], *two]) for two in ("st", "su", "vt"))

@@ -1,4 +1,4 @@
-"""A memory's page: read, a join cut and put back, by forms alone; and what it refuses."""
+"""A memory's page: read, a join cut and restored, only by forms; and what it refuses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def entered(server: Server, owners: str = "ada") -> Browser:
 
 
 def fields(html: str) -> dict[str, str]:
-    """The hidden fields of a page's form to decide by."""
+    """The hidden fields of the form on a page that shows an undo."""
     form = html[html.index('class="decide"') :]
     found = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', form)
     return {name: unescape(value) for name, value in found if name != "csrf"}

@@ -1,4 +1,4 @@
-"""What the pages of memories, owners and days are computed as, without a server."""
+"""The contents of the pages of memories, owners and days, without a server."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.palimpsest.web.conftest import own_words, pair_texts, person, say
 
 
 class Visited(SimpleNamespace):
-    """A request as a page sees it; what it answers with is kept."""
+    """A request as a page sees it; keeps the page's answer."""
 
     def __init__(self, store: Palimpsest, **given: Any) -> None:
         given = {"query": {}, "form": {}, "caller": person(), **given}
@@ -85,7 +85,7 @@ def test_a_tree_is_in_the_order_of_arrival_and_not_indented_for_ever(store: Pali
 
 
 def test_members_that_joined_nobody_are_in_the_order_of_arrival(store: Palimpsest) -> None:
-    """Of a memory that is one over the join of a later member alone."""
+    """For a memory held together only by the join of a later member."""
     a, b, c, d = say(store, *(own_words(number, 5) for number in range(4)))
     for older, newer in ((a, d), (b, d), (c, d)):
         store.merge(older, newer)
@@ -250,7 +250,7 @@ def test_no_page_of_days_is_beyond_today(store: Palimpsest) -> None:
 
 
 def test_only_who_sees_everybody_sees_what_is_nobodys(store: Palimpsest) -> None:
-    """Also of a pattern that fits all who are there."""
+    """A pattern that matches all current owners is enough."""
     say(store, "Ada rows")
     say(store, "Bob paints", owner="bob")
     assert seen_by(store, person(owners="ada|bob")) is None

@@ -237,7 +237,7 @@ def test_a_board_knows_so_many_people_and_whoever_came_last_stays() -> None:
 
 
 class Read:
-    """A store whose queue takes this number of seconds to read; counts how often it is."""
+    """A store whose queue takes this number of seconds to read; counts the reads."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float = 0.0) -> None:
         self.now, self.head, self.times, self.seconds = 1_000.0, 7, 0, seconds
@@ -259,7 +259,7 @@ class Read:
         return []
 
     async def begin(self) -> int:
-        """Have it read where it is time; how often it was by then."""
+        """Have the queue read if it is time; returns the number of reads so far."""
         self.board.begin()
         if self.board._aside is not None:
             await self.board._aside
@@ -592,7 +592,7 @@ def test_zones_of_a_run_are_its_own(name: str) -> None:
         assert [zone.begin for zone in zones] == [*begins, 0.0]
 
 
-# -- who is in, and what is told on top ----------------------------------------------------------
+# -- sessions, and the banner --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -687,11 +687,11 @@ def test_refusals_are_counted_for_operators_with_the_day(
     assert abs((datetime.now(UTC) - asked[0]).total_seconds() - 24 * 3600) < 60
 
 
-# -- what a step would do ------------------------------------------------------------------------
+# -- the effect of a step ------------------------------------------------------------------------
 
 
 def picture(face: str, *members: str, **also: Any) -> Any:
-    """A memory as a step's page shows it; a member that begins with a minus is retracted."""
+    """A memory as a step's page shows it; a member with a leading minus is retracted."""
     texts = {member.removeprefix("-"): member[0] != "-" for member in members}
     said = [{"candidate_id": one, "text": one, "living": living} for one, living in texts.items()]
     shown = {"memory_id": face, "face": face, "members": said, "living": True}
@@ -699,7 +699,7 @@ def picture(face: str, *members: str, **also: Any) -> Any:
 
 
 def stepped(**also: Any) -> str:
-    """What the page of a step says, without its layout."""
+    """The text of a step's page, without its layout."""
     foreseen: dict[str, Any] = {
         "id": "d",
         "does": "unmerge",

@@ -1,4 +1,4 @@
-"""What people answered is known again from the log alone: which words still hold, and of whom."""
+"""People's answers are restored from the log: those that still hold, for each person."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tests.palimpsest.web.conftest import own_words, pair_texts, person, say
 
 
 def asked(store: Palimpsest, number: int = 0) -> tuple[str, str]:
-    """A pair that waits for an answer."""
+    """Create a pair that waits for an answer."""
     older, newer = say(store, *pair_texts(number))
     assert store.show_candidate(newer)["decision"] == "pending"
     return older, newer
 
 
 def joined(store: Palimpsest) -> tuple[str, str, str]:
-    """A pair that a rule has joined, and the decision."""
+    """Create a pair joined by a rule; returns it with the decision."""
     said = own_words(9, 30)
     older, newer = say(store, said, f"{said}.")
     [join] = store.show_candidate(newer)["joins"]
@@ -131,7 +131,7 @@ def test_an_agreement_holds_while_the_join_stands(store: Palimpsest) -> None:
 
 
 def test_two_answers_one_after_the_other_are_two(store: Palimpsest) -> None:
-    """Only a face and an agreement about one pair are one answer."""
+    """Only a choice of the face and a confirmation of the same pair are one answer."""
     older, newer = asked(store)
     a, b, decision = joined(store)
     store.merge(older, newer, face=newer, actor="kim")
@@ -140,7 +140,7 @@ def test_two_answers_one_after_the_other_are_two(store: Palimpsest) -> None:
 
 
 def test_what_is_no_answer_about_a_pair_that_waited_is_not_remembered(store: Palimpsest) -> None:
-    """A merge of one's own that was taken out again, and an update."""
+    """A person's own merge that was removed again, and an update."""
     a, b = say(store, "Ada rows a boat", "Bob paints the walls")
     merged = store.merge(a, b, actor="kim")
     store.unmerge(decision_id=merged["decision_id"], actor="kim")

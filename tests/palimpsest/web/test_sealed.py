@@ -14,7 +14,7 @@ PATH = "/review/sealed"
 
 
 async def joined(server: Server, count: int = 6) -> None:
-    """Have joins of a rule."""
+    """Create joins by a rule."""
     texts = [form for n in range(count) for form in (own_words(n, 11), f"{own_words(n, 11)}.")]
     outcomes = await server.twin.submit([{"owner_id": "ada", "text": text} for text in texts])
     assert [outcome.decision for outcome in outcomes] == ["stored", "token_reject"] * count

@@ -1,4 +1,4 @@
-"""What can be taken back, shown before it is done, done only while that holds, and its way back."""
+"""Undoing: shown before it is done, done only if the effect is still the same, and undone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def say(store: Palimpsest, text: str, owner: str = "ada") -> str:
 
 
 def pair(store: Palimpsest) -> tuple[str, str, str]:
-    """Two candidates that a person merged, and the decision."""
+    """Merge two candidates as a person; returns them with the decision."""
     a, b = say(store, FERRY), say(store, "A boat goes there every day")
     return a, b, str(store.merge(a, b)["decision_id"])
 
@@ -62,12 +62,12 @@ def way(store: Palimpsest, event: Happened, owner: str = "ada") -> Step | None:
 
 
 def ways(store: Palimpsest, some_id: str) -> dict[str, Step | None]:
-    """How each event of a memory is undone, by what it is; of several, the last one."""
+    """How each event of a memory is undone, by its kind; for several of a kind, the last one."""
     return {event["event"]: way(store, event) for event in store.history(some_id)["events"]}
 
 
 def steps(store: Palimpsest, some_id: str) -> dict[str, tuple[str, ...] | None]:
-    """As `ways`: the kind of request and what it names."""
+    """Like `ways`: the kind of request and the ids that it names."""
     found = ways(store, some_id)
     return {event: step and (step.kind, *step.about) for event, step in found.items()}
 
@@ -140,7 +140,7 @@ def test_what_is_not_as_it_was_shown_is_not_done(store: Palimpsest) -> None:
 
 
 def test_consequences_are_shown_and_an_option(tmp_path: Path) -> None:
-    """The third text met the face alone, which the second had taken: without it, the first."""
+    """The third text was compared only with the face, the second text; without that, the first."""
     words = [chr(ord("a") + n) for n in range(20)]
     with Palimpsest.open(tmp_path / "store", policy="replace-or-merge", by="person") as store:
         first = say(store, " ".join(words))
@@ -234,7 +234,7 @@ def test_what_was_retracted_or_forgotten_comes_back(store: Palimpsest) -> None:
 
 
 def all_ways(store: Palimpsest, some_id: str, event: str) -> list[tuple[str, ...] | None]:
-    """How each event of a kind is undone, in their order."""
+    """How each event of a kind is undone, in order."""
     told = store.history(some_id)["events"]
     found = [way(store, one) for one in told if one["event"] == event]
     return [step and (step.kind, *step.about) for step in found]

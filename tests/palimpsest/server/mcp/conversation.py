@@ -1,6 +1,6 @@
-"""A recorded conversation, what a scripted model does in it, and what it should know in the end.
+"""A recorded conversation, the actions of a scripted model, and what it should know in the end.
 
-It is read in an environment that has LangChain's adapters and no Palimpsest.
+It is read in an environment with LangChain's adapters and without Palimpsest.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ NOT_KNOWN = "I do not know."
 
 
 class Turn(NamedTuple):
-    """What the user says, what the model makes of it, and its answer where that is known."""
+    """What the user says, what the model does, and its answer if that is fixed."""
 
     user: str
     does: str = "chat"
-    """`remember`, `correct` (by a search), `amend` (by what adding it named), `ask`, `forget`,
-    `undo` (the latest that an id was shown for) or `chat`."""
+    """`remember`, `correct` (the result of a search), `amend` (the memory that adding it named),
+    `ask`, `forget`, `undo` (the latest shown id) or `chat`."""
     text: str = ""
-    """What is stored, asked, or searched for."""
+    """The text that is stored, asked or searched for."""
     of: str = ""
-    """Words of the memory that is meant: of several that are shown, the one with these."""
+    """Words that identify one of several shown memories."""
     answer: str = NOT_KNOWN
 
 
@@ -101,4 +101,4 @@ KNOWN = {
     "Ada likes tea in the morning",
     "Ada likes tea in the morning.",
 }
-"""All that is known in the end, by hand."""
+"""Everything that is known in the end, written by hand."""

@@ -1,8 +1,8 @@
 """A scripted model with Palimpsest's tools, by `langchain-mcp-adapters` over standard input/output.
 
-It starts the command that its arguments are, holds the conversation, and prints what the model
-answered and was shown. The model reads messages as a provider's API has them: the text of a tool's
-answer, and nothing of its structured content.
+It starts the command in its arguments, holds the conversation, and prints what the model answered
+and was shown. The model reads messages as a provider's API has them: the text of a tool's answer,
+without its structured content.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from langchain_mcp_adapters.tools import load_mcp_tools
 from tests.palimpsest.server.mcp.conversation import CONVERSATION, NOT_KNOWN, Turn
 
 LINE = re.compile(r'"((?:[^"\\]|\\.)*)" \(id ([0-9a-f-]+)')
-"""A memory in a text that a tool answers with."""
+"""A memory in the text of a tool's answer."""
 TOKEN = re.compile(r"this token: (\S+)$", re.MULTILINE)
 UNDO = re.compile(r"undo with id ([0-9a-f-]+)")
 
 
 class Scripted(BaseChatModel):
-    """Does in each turn what is recorded, with the ids that it was shown."""
+    """Does the recorded action in each turn, with the ids that it was shown."""
 
     @property
     def _llm_type(self) -> str:
@@ -54,7 +54,7 @@ class Scripted(BaseChatModel):
 
 
 def _calls(turn: Turn, before: list[str], shown: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The calls of a turn up to the next one, by what was shown before it and in it."""
+    """The calls of a turn that are possible with what was shown before it and in it."""
     match turn.does:
         case "remember":
             yield "add_memory", {"text": turn.text}
@@ -103,7 +103,7 @@ def _token(text: str) -> str:
 
 
 async def talk(command: list[str]) -> dict[str, Any]:
-    """Hold the conversation: what was answered in each turn, and each call with its answer."""
+    """Hold the conversation; return the answer in each turn, and each call with its answer."""
     connection = {"transport": "stdio", "command": command[0], "args": command[1:]}
     async with MultiServerMCPClient({"memory": connection}).session("memory") as session:
         tools: dict[str, BaseTool] = {tool.name: tool for tool in await load_mcp_tools(session)}

@@ -1,6 +1,6 @@
 """A model behind `langchain-mcp-adapters`, in its own environment (`make test-langchain`).
 
-The adapters do not go with the version of MCP's SDK that the server has.
+The adapters are incompatible with the server's version of MCP's SDK.
 """
 
 from __future__ import annotations

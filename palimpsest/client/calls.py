@@ -45,14 +45,14 @@ class AddedMessages(TypedDict):
 
 
 class Agreed(TypedDict):
-    """What was confirmed, and the memory that it made."""
+    """The confirmed decision and its memory."""
 
     decision_id: str
     memories: list[MemoryPicture]
 
 
 class Apart(TypedDict):
-    """The memories of two that are not the same, or of which that was taken back."""
+    """The memories of a pair after it was separated or a statement about it withdrawn."""
 
     memories: list[MemoryPicture]
     undo: NotRequired[str]
@@ -70,7 +70,7 @@ class CandidateTold(TypedDict):
 
 
 class Change(TypedDict):
-    """An event of the feed `changes`, and whose memories it is about; empty: the whole store's."""
+    """An event of the feed `changes`, with its owner; empty if it is about the whole store."""
 
     position: NotRequired[int]
     event: str
@@ -119,10 +119,10 @@ class ChangedMemory(TypedDict):
 class Changes(TypedDict):
     """A page of the feed `changes`: its events, oldest first, and what they did to memories.
 
-    `memories` and `gone` are as of the end of the page. Put the former in, each in place of the one
-    with its id, and take the latter out: the result is what `list` shows then, without what expires
-    as time passes, and without what is computed on reading (`confidence` and `importance`). `next`
-    is the `after` of the next page: a position, or for agents the id of an event.
+    `memories` and `gone` are as of the end of the page. Replace or add each of `memories` by its
+    id, and remove those in `gone`: the result is what `list` shows at that point, except for
+    memories that have expired since and for fields that are computed on reading (`confidence` and
+    `importance`). `next` is the `after` of the next page: a position, or for agents an event's id.
     """
 
     changes: list[Change]
@@ -132,13 +132,14 @@ class Changes(TypedDict):
 
 
 class Checked(TypedDict):
-    """What would become of a candidate if it were submitted now.
+    """What would be decided on a candidate if it were submitted now.
 
-    `decision` is the one that would be recorded; of a `known` candidate, the recorded one. `check`
-    is what decided, and `neighbour` the candidate that it would join, with the `similarity` of the
-    two; of a `pending` one, the first that the judge would be asked about (`asked` are all).
-    `neighbours` are those that were looked at, nearest first; `similar_facts` as in `submit`. Of an
-    `invalid` row, `reason` and `detail` say why. `duration_ms` is from the row to the decision.
+    `decision` is the decision that would be recorded; for a `known` candidate, the recorded one.
+    `check` is the check that decided. `neighbour` is the candidate that it would join, with the
+    `similarity` of the two; for a `pending` candidate, the first neighbour that the judge would be
+    asked about (`asked` lists all). `neighbours` are all that were compared, nearest first;
+    `similar_facts` are as in `submit`. For an `invalid` row, `reason` and `detail` say why.
+    `duration_ms` is the time from the row to the decision.
     """
 
     result: Literal["decided", "known", "invalid"]
@@ -158,11 +159,11 @@ class Checked(TypedDict):
 
 
 class Compared(TypedDict):
-    """A candidate that was looked at, with its memory, its scores and the guard's findings.
+    """A candidate that was compared, with its memory, its scores and the guard's findings.
 
-    `text` is its own, `face` what speaks for its memory now, and `version` that memory's.
-    `covered`, if one of the two texts is longer than the model's input, is the lowest cosine of any
-    window of either with its nearest in the other.
+    `text` is the candidate's own; `face` and `version` are its memory's current ones. `covered` is
+    set if either text is longer than the model's input: every window of either text is scored by
+    its cosine with the nearest window of the other, and `covered` is the lowest of these scores.
     """
 
     candidate_id: str
@@ -178,10 +179,10 @@ class Compared(TypedDict):
 
 
 class ConsequenceTold(TypedDict):
-    """A later decision that would be another: what it `was`, and what it `would_be`.
+    """A later decision that would turn out differently: what it `was`, and what it `would_be`.
 
-    `decision_id` is that of the join that it was, where it was one; `asks` are the neighbours that
-    the judge would be asked about.
+    `decision_id` is set if the decision was a join; `asks` are the neighbours that the judge would
+    be asked about.
     """
 
     candidate_id: str
@@ -193,14 +194,14 @@ class ConsequenceTold(TypedDict):
 
 
 class Decision(TypedDict):
-    """What was decided on a candidate, or would be, and whom it joined."""
+    """An actual or hypothetical decision on a candidate, and the candidate that it joins."""
 
     decision: str
     joined_to: str | None
 
 
 class Displaced(TypedDict):
-    """What spoke for a memory until an update: a candidate, and its text or the composed one."""
+    """The face that an update displaced: its candidate, and the text, which may be composed."""
 
     candidate_id: str
     text: str
@@ -239,10 +240,11 @@ class Feed(TypedDict):
 
 
 class Forgotten(TypedDict):
-    """What was forgotten; `forgotten` is the name by which `restore` brings exactly this back.
+    """What was forgotten; pass the name `forgotten` to `restore` to bring exactly this back.
 
-    `candidates` are all wordings, `again` what becomes of their texts when they come again. `token`
-    stood for the memories before, and `waits` are candidates that waited for a verdict about them.
+    `candidates` are all wordings; `again` says what happens if their texts arrive again. `token`
+    identifies the state of the memories before, and `waits` lists the candidates that were waiting
+    for a verdict about them.
     """
 
     undo: NotRequired[str]
@@ -268,7 +270,7 @@ class ForgottenAll(TypedDict):
 
 
 class Found(TypedDict):
-    """Today's memory of an id: `moved` where that is not the id that the memory has today."""
+    """The current memory of an id; `moved` if its own id is a different one today."""
 
     memory_id: str
     urn: str
@@ -334,9 +336,10 @@ class GoneMemory(TypedDict):
 class Happened(TypedDict):
     """An event, and what it `did` in words.
 
-    `candidate_id` is who it is about, and `other_id` the other one where it is about two. `answers`
-    is the event that it answers. In a history, `face` is the memory's after the event, and `text`
-    what an admitted candidate said. A server's agents get no `position`: it counts all owners.
+    `candidate_id` is the candidate it is about, and `other_id` the second one if it is about a
+    pair. `answers` is the event that it answers. In a history, `face` is the memory's face after
+    the event, and `text` that of an admitted candidate. Agents of a server do not see `position`,
+    because it counts the events of all owners.
     """
 
     position: NotRequired[int]
@@ -363,7 +366,7 @@ class Happened(TypedDict):
 
 
 class History(TypedDict):
-    """Every event of a memory, in order: of its members, and of former ones until they left."""
+    """Every event of a memory, in order: of its members, and of former members until they left."""
 
     id: str
     memory_id: str
@@ -422,7 +425,7 @@ class MemberPicture(TypedDict):
 
 
 class MemoryPicture(TypedDict):
-    """A memory, its face, its version and its members by arrival."""
+    """A memory with its face, its version and its members in order of arrival."""
 
     memory_id: str
     owner_id: str
@@ -435,7 +438,7 @@ class MemoryPicture(TypedDict):
 
 
 class Merged(TypedDict):
-    """What saying that two are the same did: the join, and the memory that they are."""
+    """The outcome of stating that two candidates are the same: the join and their memory."""
 
     undo: NotRequired[str]
     decision_id: str
@@ -443,14 +446,14 @@ class Merged(TypedDict):
 
 
 class Names(TypedDict):
-    """By which names an owner is called."""
+    """The names that an owner is called by."""
 
     owner_id: str
     names: list[str]
 
 
 class NewExpiry(TypedDict):
-    """When a candidate expires now, None for never."""
+    """A candidate's new expiry; None means never."""
 
     undo: NotRequired[str]
     event_id: str
@@ -479,7 +482,10 @@ class NewMemory(TypedDict):
 
 
 class NotDone(TypedDict):
-    """What a request could not do, by the id of the decision or candidate; `reason` is a word."""
+    """Part of a request that was refused, by the id of a decision or candidate.
+
+    `reason` is a stable word, `detail` a sentence.
+    """
 
     decision_id: str
     reason: str
@@ -554,9 +560,9 @@ class OwnSelection(TypedDict):
 
 
 class Page(TypedDict):
-    """Some of an owner's memories, and where the next page begins; None after the last one.
+    """A page of an owner's memories, for pagination by `next`; None on the last page.
 
-    `total` counts the memories of all pages as they are now.
+    `total` is the current number of memories on all pages.
     """
 
     memories: list[Shown]
@@ -607,10 +613,10 @@ class Plan(TypedDict):
 
 
 class PutBack(TypedDict):
-    """What taking a reversal back did: joins that are back, and those made because of it, out.
+    """The outcome of taking a reversal back: the joins `reinstated`, and those `taken_back`.
 
-    `confirmed` are those of `taken_back` that a review had confirmed, and `events` the ids of what
-    was recorded, save of a dry run.
+    The latter had been made because of the reversal; `confirmed` are those of them that a review
+    had confirmed. `events` are the ids of the recorded events; a dry run has none.
     """
 
     undo: NotRequired[str]
@@ -653,9 +659,9 @@ class Recalled(TypedDict):
     """A memory that was recalled, with the cosine of its nearest wording.
 
     `folded` are indistinguishable memories, whose wordings are among its `members`. `frame`, if
-    there are any, are the other hits of which one may replace the other, newest first: they say the
-    same up to one value, or the newer tells of a change. `unsettled` are these, and those that the
-    judge has yet to tell from it.
+    present, are other hits that may replace this one or be replaced by it, newest first: the texts
+    differ in one value only, or the newer reports a change. `unsettled` are these, and the memories
+    that the judge has yet to compare with it.
     """
 
     memory_id: str
@@ -679,7 +685,7 @@ class Recalled(TypedDict):
 
 
 class Reinstatements(TypedDict):
-    """The joins that are back, and the ids of what was recorded (`events`).
+    """The reinstated joins, and the ids of the recorded events (`events`).
 
     A dry run records nothing, and describes each join (`joins`).
     """
@@ -694,9 +700,9 @@ class Reinstatements(TypedDict):
 
 
 class Restorations(TypedDict):
-    """The candidates that are back; of what was forgotten at once, also their `memories`.
+    """The restored candidates and, if a forgetting was restored, also their `memories`.
 
-    A dry run of a selection describes each (`candidates`).
+    A dry run with a selection describes each candidate (`candidates`).
     """
 
     undo: NotRequired[str]
@@ -709,7 +715,7 @@ class Restorations(TypedDict):
 
 
 class Retractions(TypedDict):
-    """The candidates that were retracted, and their `cause`; a dry run describes each."""
+    """The retracted candidates, and their `cause`; a dry run describes each of them."""
 
     undo: NotRequired[str]
     refused: list[NotDone]
@@ -721,7 +727,7 @@ class Retractions(TypedDict):
 
 
 class Reversals(TypedDict):
-    """The joins that were taken out, and their `cause`; a dry run describes each (`joins`)."""
+    """The reversed joins, and their `cause`; a dry run describes each of them (`joins`)."""
 
     undo: NotRequired[str]
     refused: list[NotDone]
@@ -755,9 +761,9 @@ class Shown(TypedDict):
     """A memory with its face and its distinct wordings.
 
     `intensity` is the highest of its living members, `metadata` that of the one that happened last.
-    `version` identifies its current state: writes with `expect` are refused if it has another.
-    `confidence` and `importance`, decayed, are there where the policy decays one of them, or where
-    memories of little confidence are left out. `expires_at` is there if it expires, or has.
+    `version` identifies its current state: a write whose `expect` differs is refused.
+    `confidence` and `importance`, decayed, are present if the policy decays one of them or leaves
+    out memories of low confidence. `expires_at` is present if the memory expires or has expired.
     """
 
     memory_id: str
@@ -777,7 +783,7 @@ class Shown(TypedDict):
 
 
 class ShownMember(TypedDict):
-    """A member of a memory, with the join that brought it in and what that rested on."""
+    """A member of a memory, with the join that brought it in and that join's evidence."""
 
     candidate_id: str
     text: str
@@ -800,7 +806,7 @@ class ShownMember(TypedDict):
 
 
 class ShownMemory(TypedDict):
-    """A memory with every member, and what was said of them."""
+    """A memory with every member, and the events about them."""
 
     memory_id: str
     urn: str
@@ -822,7 +828,7 @@ class ShownMemory(TypedDict):
 
 
 class SimilarFact(TypedDict):
-    """A memory that a newcomer resembles, by its id and its face, and the higher of the scores."""
+    """A memory that a newcomer resembles: its id, its face and the higher of the two scores."""
 
     id: str
     assertion: str
@@ -852,7 +858,7 @@ class Support(TypedDict):
 
 
 class TakenBack(TypedDict):
-    """The answer of an undo or a redo by an id: that of the request that the id stands for.
+    """The answer to an undo or a redo by id: that of the request that the id stands for.
 
     The keys are those of `Undone`, `Unmerged`, `PutBack`, `Apart`, `Restorations`, `Retractions` or
     `Reinstatements`.
@@ -896,11 +902,12 @@ class Triangle(TypedDict):
 
 
 class Unmerged(TypedDict):
-    """The joins that were taken out, what could not be, and the memories that there are then.
+    """The reversed joins, the refusals, and the resulting memories.
 
-    A dry run has the later decisions that rested on them (`consequences`), and those that somebody
-    said otherwise of since (`overtaken`); so has a request that carries them out, with the ids of
-    the events that did (`carried_out`). `cause` names all that was taken out, save of a dry run.
+    A dry run also lists the later decisions that rested on these joins (`consequences`), and those
+    that a later statement has overridden (`overtaken`). So does a request that carries out the
+    consequences; `carried_out` are the ids of the events that did so. `cause` names everything that
+    was reversed; a dry run has none.
     """
 
     undo: NotRequired[str]
@@ -914,11 +921,12 @@ class Unmerged(TypedDict):
 
 
 class Updated(TypedDict):
-    """What an update did. Nothing `changed` where the memory said so already.
+    """The outcome of an update. `changed` is false if the memory already had this text.
 
-    `candidate_id` brought the text; `decision_id` is what `undo` names. `merged` is the memory in
-    which the text lived, where the two are one now. `was` and `version` are the versions of the
-    memory before and after; `memories` shows it, and `events` are the ids of what was recorded.
+    `candidate_id` is the candidate with the new text; `decision_id` is what `undo` names. `merged`
+    is the memory that already had the text, if it was joined to this one. `was` and `version` are
+    the memory's versions before and after; `memories` shows the memory, and `events` are the ids of
+    the recorded events.
     """
 
     undo: NotRequired[str]
@@ -955,7 +963,7 @@ class WhyNot(TypedDict):
 
 
 class Wording(TypedDict):
-    """A text of a memory, the earliest living candidate who said it, and where that came from.
+    """A text of a memory, the earliest living candidate with it, and where that came from.
 
     `decision` brought the candidate into the memory: its join, else its own first decision.
     """

@@ -202,10 +202,11 @@ def _is_value(text: StatedTokens, start: int, end: int) -> bool:
 
 def _ends_a_sentence(text: StatedTokens, start: int, stop: int) -> bool:
     """Whether a sentence ends between two places; the full stop of *Dr.* does not end one."""
-    return any(
+    start = max(start, 1)
+    return not _ENDS.isdisjoint(text.lows[start:stop]) and any(
         text.lows[at] in _ENDS
         and not (text.lows[at] == "." and text.lows[at - 1] in en.ABBREVIATIONS)
-        for at in range(max(start, 1), stop)
+        for at in range(start, stop)
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import compress
 from typing import NamedTuple
 
 from palimpsest.streams.guard.clues import Clues, clues_of
@@ -136,13 +137,12 @@ class Reading:
     def statement(self) -> StatedTokens:
         """Its tokens without a final full stop, and without words that only say *now*."""
         end = len(self.lows) - (self.lows[-1:] in ((".",), ("!",)))
-        kept = [at for at in range(end) if self.lows[at] not in NOW]
-        if len(kept) == len(self.lows):
-            return StatedTokens(self.texts, self.lows, self.kinds)
+        texts, lows, kinds = self.texts[:end], self.lows[:end], self.kinds[:end]
+        if NOW.isdisjoint(lows):
+            return StatedTokens(texts, lows, kinds)
+        said = [low not in NOW for low in lows]
         return StatedTokens(
-            tuple(self.texts[at] for at in kept),
-            tuple(self.lows[at] for at in kept),
-            tuple(self.kinds[at] for at in kept),
+            tuple(compress(texts, said)), tuple(compress(lows, said)), tuple(compress(kinds, said))
         )
 
     @cached_property

@@ -32,8 +32,7 @@ def kept_reading(
     return keep(text, truncated, unknown, names, reader, tables)
 
 
-@lru_cache(maxsize=4_096)
-def _short(
+def _read(
     text: str,
     truncated: bool,
     unknown: tuple[str, ...],
@@ -44,16 +43,8 @@ def _short(
     return read(text, truncated=truncated, unknown=unknown, names=names, model=model, tables=tables)
 
 
-@lru_cache(maxsize=32)
-def _long(
-    text: str,
-    truncated: bool,
-    unknown: tuple[str, ...],
-    names: tuple[str, ...],
-    model: str | None,
-    tables: Tables,
-) -> Reading:
-    return read(text, truncated=truncated, unknown=unknown, names=names, model=model, tables=tables)
+_short = lru_cache(maxsize=4_096)(_read)
+_long = lru_cache(maxsize=32)(_read)
 
 
 def kept_for_frames(text: str, names: tuple[str, ...]) -> Reading:

@@ -6,11 +6,14 @@ from typing import NamedTuple
 
 
 class Limits(NamedTuple):
-    """The maximum number of memories that a search finds, and of memories on a page."""
+    """The maximum number of memories found by a search, and of memories or pairs on a page."""
 
     found: int
     listed: int
 
+
+MOST = 2**63 - 1
+"""The largest number that SQLite and DuckDB accept."""
 
 PYTHON = Limits(found=100_000, listed=1_000)
 COMMAND_LINE = Limits(found=1_000, listed=1_000)

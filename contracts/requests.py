@@ -40,7 +40,7 @@ from palimpsest.contracts.answers import (
     Unmerged,
     Updated,
 )
-from palimpsest.contracts.candidate import Metadata, Name, Text
+from palimpsest.contracts.candidate import Metadata, Name, Share, Text
 from palimpsest.contracts.events import (
     Again,
     AuditLabelledData,
@@ -72,6 +72,7 @@ Expect = Annotated[
     str | None,
     Field(description="The `version` that you saw: fails (`moved_on`) if it changed."),
 ]
+BECAUSE = Field(description="The reason, in the user's words.")
 DryRun = Annotated[bool, Field(description="Only show the result; write nothing.")]
 
 
@@ -100,7 +101,7 @@ class Request(Strict, Generic[A_co]):
 
     request_id: Annotated[str, AfterValidator(_uuid)]
     actor: str | None = None
-    because: str | None = Field(None, description="The reason, in the user's words.")
+    because: Annotated[str | None, BECAUSE] = None
     asked: str | None = None
 
     if TYPE_CHECKING:
@@ -218,6 +219,26 @@ class UnmergeRequest(JudgedRequest[Unmerged]):
         return self
 
 
+FromSource = Annotated[Name | None, Field(description="Of candidates from this source.")]
+DecidedSince = Annotated[Timestamp | None, Field(description="Decided at this time or later.")]
+DecidedUntil = Annotated[Timestamp | None, Field(description="Decided before this time.")]
+OfKind = Annotated[Decision | None, Field(description="With this kind of decision.")]
+OfPolicy = Annotated[str | None, Field(description="Joined under the policy with this hash.")]
+Below = Annotated[Share | None, Field(description="With a lower similarity.")]
+Folded = Annotated[
+    Literal[True] | None,
+    Field(description="Exact repeats that differ in more than a sentence's first letter."),
+]
+OF_CANDIDATE = Field(description="Only this candidate.")
+OF_CAUSE = Field(description="Reversed or retracted by the request that has this `cause`.")
+
+
+def require_criterion(selection: Strict) -> None:
+    """Raise ValueError if a selection names nothing, because it would match everything."""
+    if not selection.model_dump(exclude_none=True):
+        raise ValueError("an empty selection would match everything: name at least one criterion")
+
+
 class Selection(Strict):
     """The candidates (or their decisions) that match all of the given criteria.
 
@@ -227,17 +248,16 @@ class Selection(Strict):
     """
 
     owner_id: Name | None = None
-    source: Name | None = None
-    since: Timestamp | None = None
-    until: Timestamp | None = None
-    decision: Decision | None = None
-    candidate_id: str | None = None
-    cause: str | None = None
+    source: FromSource = None
+    since: DecidedSince = None
+    until: DecidedUntil = None
+    decision: OfKind = None
+    candidate_id: Annotated[str | None, OF_CANDIDATE] = None
+    cause: Annotated[str | None, OF_CAUSE] = None
 
     @model_validator(mode="after")
     def _something(self) -> Self:
-        if not self.model_dump(exclude_none=True):
-            raise ValueError("say which: an empty selection would mean everything")
+        require_criterion(self)
         return self
 
 
@@ -248,9 +268,9 @@ class JoinSelection(Selection):
     the case at the start of a sentence (docs/exact.md).
     """
 
-    policy: str | None = None
-    below: Annotated[float, Field(ge=0, le=1)] | None = None
-    folded: Literal[True] | None = None
+    policy: OfPolicy = None
+    below: Below = None
+    folded: Folded = None
 
 
 class TakingOut(Request[A_co]):

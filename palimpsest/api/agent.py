@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from palimpsest.contracts.answers import (
     Checked,
     Forgotten,
+    Names,
     NewExpiry,
     PutBack,
     Restorations,
@@ -25,6 +26,8 @@ from palimpsest.queries.changes import without_positions
 from palimpsest.queries.find import Plan
 from palimpsest.queries.hiding import forgotten_texts, without
 from palimpsest.queries.ids import forgetting_of
+from palimpsest.queries.triangles import Triangle
+from palimpsest.queries.why import Explanation, WhyNot
 
 if TYPE_CHECKING:
     from palimpsest.api.store import Palimpsest
@@ -120,6 +123,25 @@ class Agent:
         """A memory with every member and its evidence. RefusedError as for `get`."""
         self.get(memory_id)
         return self._seen(self._store.show(memory_id, owner_id=self.owner_id))
+
+    def why(self, some_id: str) -> Explanation:
+        """Why a candidate, or each member of a memory, is where it is; refuses as `get` does."""
+        self.get(some_id)
+        return self._seen(self._store.why(some_id))
+
+    def why_not(self, some_id: str, other_id: str) -> WhyNot:
+        """Why two candidates are not in one memory. RefusedError as for `get`."""
+        self.get(some_id)
+        self.get(other_id)
+        return self._seen(self._store.why_not(some_id, other_id))
+
+    def triangles(self, **wanted: Any) -> builtins.list[Triangle]:
+        """Pairs that a person separated, with a third that is joined to one and near the other."""
+        return self._seen(self._store.triangles(self.owner_id, **wanted))
+
+    def names(self) -> Names:
+        """The names that the owner is called by."""
+        return self._store.names(self.owner_id)
 
     def update(self, memory_id: str, text: str, **more: Any) -> Updated:
         """Change the text of a memory."""

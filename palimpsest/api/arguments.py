@@ -58,9 +58,6 @@ Time = Annotated[datetime | str, AfterValidator(moment)]
 Words = Annotated[str, AfterValidator(_unicode)]
 """Any text, however long."""
 
-MOST = 2**63 - 1
-"""The largest limit that DuckDB accepts."""
-
 
 class Attribution(TypedDict, total=False):
     """The actor of a request and the reason; both are recorded."""

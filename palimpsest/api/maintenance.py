@@ -15,6 +15,7 @@ from palimpsest.auditing.audits import Audits
 from palimpsest.backends.requested import request_id
 from palimpsest.contracts.answers import PolicyInForce
 from palimpsest.contracts.candidate import Name
+from palimpsest.contracts.limits import MOST
 from palimpsest.contracts.policy import Policy
 from palimpsest.jobs import log_files as exchange
 from palimpsest.jobs.embed import policy_request
@@ -30,7 +31,7 @@ class Maintenance(OpenedStore):
         self,
         state: DeadLetterState | None = None,
         *,
-        limit: Annotated[int, Field(ge=1)] | None = None,
+        limit: Annotated[int, Field(ge=1, le=MOST)] | None = None,
         after: Id | None = None,
     ) -> list[dict[str, Any]]:
         """Unreadable inputs, the oldest first, without their bytes.

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypedDict, Unpack, get_args
 
 from pydantic import AfterValidator, Field, JsonValue
 
-from palimpsest.api.arguments import MOST, Id, Time, Words, ignore_progress, optional_moment
+from palimpsest.api.arguments import Id, Time, Words, ignore_progress, optional_moment
 from palimpsest.api.calls import check_calls, takes_own_turns
 from palimpsest.api.opened import OpenedStore
 from palimpsest.auditing.foreseen import labels_needed, last_certified
@@ -19,7 +19,7 @@ from palimpsest.backends.upkeep import POLL_SECONDS
 from palimpsest.contracts.answers import Names
 from palimpsest.contracts.candidate import Name, Text
 from palimpsest.contracts.events import Decision
-from palimpsest.contracts.limits import PYTHON
+from palimpsest.contracts.limits import MOST, PYTHON
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.shown import (
     Changes,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Unpack
 
 from pydantic import Field
 
-from palimpsest.api.arguments import MOST, Attribution, Id, Time, ignore_progress, optional_moment
+from palimpsest.api.arguments import Attribution, Id, Time, ignore_progress, optional_moment
 from palimpsest.api.calls import check_calls, run_to_end
 from palimpsest.api.opened import late_settings
 from palimpsest.api.statements import Statements
@@ -25,6 +25,7 @@ from palimpsest.contracts.answers import (
 )
 from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.limits import MOST
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import ComposeRequest, Selection, SettleRequest
 from palimpsest.jobs import review_queue

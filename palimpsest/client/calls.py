@@ -1739,6 +1739,31 @@ class Calls:
         )
         return answer
 
+    def renew(
+        self,
+        owner: str,
+        *,
+        expires_at: datetime | str,
+        candidate_id: str,
+        because: str | None = None,
+        key: str | None = None,
+    ) -> NewExpiry:
+        """Change when a memory expires; one that never does can only be changed by a person.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: NewExpiry = self._call(
+            ClientRequest(
+                "POST",
+                "/v1/owners/{owner}/renew",
+                ids={"owner": owner},
+                body={"expires_at": expires_at, "because": because, "candidate_id": candidate_id},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
     def names(self, owner: str) -> Names:
         """By which names the owner is called.
 
@@ -2717,6 +2742,31 @@ class AsyncCalls:
                 "/v1/owners/{owner}/pin",
                 ids={"owner": owner},
                 body={"id": id, "until": until, "because": because},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def renew(
+        self,
+        owner: str,
+        *,
+        expires_at: datetime | str,
+        candidate_id: str,
+        because: str | None = None,
+        key: str | None = None,
+    ) -> NewExpiry:
+        """Change when a memory expires; one that never does can only be changed by a person.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: NewExpiry = await self._call(
+            ClientRequest(
+                "POST",
+                "/v1/owners/{owner}/renew",
+                ids={"owner": owner},
+                body={"expires_at": expires_at, "because": because, "candidate_id": candidate_id},
                 key=key,
                 writes=True,
             )

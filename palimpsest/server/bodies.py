@@ -7,10 +7,24 @@ from typing import Annotated, Any, ClassVar, Literal, NotRequired, Self, TypedDi
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from palimpsest.contracts.candidate import Duration, Kind, Metadata, Name, Share, Text
-from palimpsest.contracts.events import Decision
-from palimpsest.contracts.limits import NETWORK
+from palimpsest.contracts.limits import MOST, NETWORK
 from palimpsest.contracts.model import Strict, Timestamp
-from palimpsest.contracts.requests import JoinSelection, Selection
+from palimpsest.contracts.requests import (
+    BECAUSE,
+    OF_CANDIDATE,
+    OF_CAUSE,
+    Below,
+    DecidedSince,
+    DecidedUntil,
+    DryRun,
+    Folded,
+    FromSource,
+    JoinSelection,
+    OfKind,
+    OfPolicy,
+    Selection,
+    require_criterion,
+)
 from palimpsest.contracts.shown import Recalled
 from palimpsest.queries.find import By
 from palimpsest.streams.embedded.pipeline import WINDOW
@@ -28,7 +42,7 @@ Score = Annotated[float, Field(ge=-1, le=1)]
 Because = Annotated[str, Field(max_length=2000)]
 SomeId = Annotated[str, Field(min_length=1, max_length=600)]
 Token = Annotated[str, Field(min_length=1, max_length=LONGEST_TOKEN)]
-Position = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Position = Annotated[int, Field(ge=0, le=MOST)]
 
 When = Annotated[Position | Timestamp | None, Field(union_mode="left_to_right")]
 """A position of the log (digits only), or a time."""
@@ -44,8 +58,6 @@ UNTIL = "Happened before this time."
 AS_OF = "A position of the log, or a time: answers as of then."
 FORMER = "Also wordings that an update has replaced."
 EXPIRED = "Also those that have expired."
-BECAUSE = "The reason, in the user's words."
-DRY_RUN = "Only show the result; write nothing."
 
 
 def _undescribed(schema: dict[str, Any]) -> None:
@@ -231,7 +243,7 @@ class ForgetAll(Strict):
     """Without a `token`, only shows what would be forgotten."""
 
     token: SomeId | None = Field(None, description="The token of a first call without one.")
-    because: Because | None = Field(None, description=BECAUSE)
+    because: Annotated[Because | None, BECAUSE] = None
 
 
 class TakeBody(Strict):
@@ -242,24 +254,23 @@ class TakeBody(Strict):
         " change."
     )
     token: SomeId | None = Field(None, description="The token of a first call without one.")
-    because: Because | None = Field(None, description=BECAUSE)
-    dry_run: bool = Field(False, description=DRY_RUN)
+    because: Annotated[Because | None, BECAUSE] = None
+    dry_run: DryRun = False
 
 
 class OwnSelection(Strict):
     """Which of the owner's candidates; all that is given must hold."""
 
-    source: Name | None = None
-    since: Timestamp | None = None
-    until: Timestamp | None = None
-    decision: Decision | None = None
-    candidate_id: SomeId | None = None
-    cause: SomeId | None = None
+    source: FromSource = None
+    since: DecidedSince = None
+    until: DecidedUntil = None
+    decision: OfKind = None
+    candidate_id: Annotated[SomeId | None, OF_CANDIDATE] = None
+    cause: Annotated[SomeId | None, OF_CAUSE] = None
 
     @model_validator(mode="after")
     def _something(self) -> Self:
-        if not self.model_dump(exclude_none=True):
-            raise ValueError("say which: an empty selection would match everything")
+        require_criterion(self)
         return self
 
     def of(self, owner_id: str, candidate_id: str | None) -> Selection:
@@ -273,9 +284,9 @@ class OwnSelection(Strict):
 class OwnJoinSelection(OwnSelection):
     """Which of the owner's joins: also by their policy's hash, or scores below a bound."""
 
-    policy: str | None = None
-    below: Share | None = None
-    folded: Literal[True] | None = None
+    policy: OfPolicy = None
+    below: Below = None
+    folded: Folded = None
 
     _meant: ClassVar[type[Selection]] = JoinSelection
 

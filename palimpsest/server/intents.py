@@ -86,6 +86,7 @@ WRITES = (
     "reverse",
     "reinstate_many",
     "pin",
+    "renew",
     "retract",
     "end_session",
     "compact_session",

@@ -12,8 +12,10 @@ from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
 from palimpsest.contracts.answers import Checked, Names, NewExpiry, TakenBack
+from palimpsest.contracts.limits import NETWORK
 from palimpsest.contracts.model import Strict, Timestamp
 from palimpsest.contracts.requests import (
+    BECAUSE,
     ConfirmRequest,
     ForgetRequest,
     MemoryId,
@@ -26,6 +28,7 @@ from palimpsest.contracts.requests import (
     ReverseRequest,
     SeparateRequest,
     SessionRequest,
+    SetExpiryRequest,
     SetNamesRequest,
     UnmergeRequest,
     UpdateRequest,
@@ -55,9 +58,10 @@ class Operation:
 
     `takes` is the model of its parameters, including those in the path, and `carry` does the work.
     `write` is its kind of write, which an idempotency key makes repeatable; None for reads. `tool`
-    is its name over MCP, without the parameters that are `hidden`; None if it is no tool. `advice`
-    is what a model should know beyond what it `says`. An operation that `destroys` may remove
-    something that a person would miss.
+    is its name over MCP, without the parameters that are `hidden`; None if it is no tool. With
+    `tool_role` only callers with that role get the tool: an agent's list has to stay short.
+    `advice` is what a model should know beyond what it `says`. An operation that `destroys` may
+    remove something that a person would miss.
     """
 
     name: str
@@ -70,6 +74,7 @@ class Operation:
     write: str | None = None
     role: Role = "agent"
     tool: str | None = None
+    tool_role: Role | None = None
     advice: str = ""
     destroys: bool = False
     hidden: frozenset[str] = frozenset()
@@ -121,7 +126,13 @@ class Pin(Strict):
 
     id: SomeId = Field(description="A memory's id, or that of any of its candidates.")
     until: Timestamp | None = Field(None, description="Until then, and not for ever.")
-    because: Because | None = Field(None, description=bodies.BECAUSE)
+    because: Annotated[Because | None, BECAUSE] = None
+
+
+class NewTime(Strict):
+    """When a memory expires from now on."""
+
+    expires_at: Timestamp = Field(description="When it expires from now on, with a zone.")
 
 
 class Nothing(Strict):
@@ -295,7 +306,9 @@ class TriangleQuery(Strict):
     """How near the third must be, and the number of triangles."""
 
     at_least: Annotated[float, Field(ge=0, le=1)] = Field(0.85, description="Their cosine.")
-    limit: Annotated[int, Field(ge=1, le=1_000)] = Field(50, description="How many at most.")
+    limit: Annotated[int, Field(ge=1, le=NETWORK.listed)] = Field(
+        50, description="How many at most."
+    )
 
 
 async def _why(intents: Intents, given: SomeCandidate) -> Explanation:
@@ -552,12 +565,18 @@ OPERATIONS = (
         f"{OWNER}/unmerge",
         "Remove a join; `dry_run` shows the result, and the decisions that depend on the join.",
         UnmergeRequest,
+        tool="unmerge",
+        tool_role="reviewer",
+        destroys=True,
     ),
     _request(
         "reinstate",
         f"{OWNER}/reinstate",
         "Take a reversal back, with everything that was done because of it.",
         ReinstateRequest,
+        tool="reinstate",
+        tool_role="reviewer",
+        destroys=True,
     ),
     _request(
         "end_session",
@@ -619,6 +638,14 @@ OPERATIONS = (
         role="reviewer",
         tool="pin",
     ),
+    _request(
+        "renew",
+        f"{OWNER}/renew",
+        "Change when a memory expires; one that never does can only be changed by a person.",
+        SetExpiryRequest,
+        takes=parameters("Renew", NewTime, SetExpiryRequest),
+        write="renew",
+    ),
     Operation(
         "names",
         "GET",
@@ -635,6 +662,7 @@ OPERATIONS = (
         " for people.",
         SetNamesRequest,
         role="reviewer",
+        tool="set_names",
     ),
     _request(
         "confirm",

@@ -16,6 +16,7 @@ from palimpsest.cli.commands.ingestion import Renames, parse_renames, print_summ
 from palimpsest.cli.invocation import Invocation, invocation
 from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.limits import MOST
 from palimpsest.process.output import Progress
 
 STDOUT = "-"
@@ -134,7 +135,7 @@ def list_dead_letters(
     limit: Annotated[
         int,
         typer.Option(
-            "--limit", "-k", min=1, metavar="N", help="The most dead letters on the page."
+            "--limit", "-k", min=1, max=MOST, metavar="N", help="The most dead letters on the page."
         ),
     ] = 100,
     after: Annotated[
@@ -146,9 +147,10 @@ def list_dead_letters(
     from palimpsest.queries.ids import full_id
 
     call = invocation(context)
+    most = None if everything else min(limit + 1, MOST)
     with call.store() as store:
         first = after and full_id(store.reader, after, "letter")
-        found = store.dead_letters(state, limit=None if everything else limit + 1, after=first)
+        found = store.dead_letters(state, limit=most, after=first)
     page = found if everything else found[:limit]
     call.output.answer(page, lambda: rendering.dead_letters(page))
     if len(found) > len(page):

@@ -28,7 +28,7 @@ from palimpsest.cli.invocation import (
     named_values,
 )
 from palimpsest.cli.shell import FAILED
-from palimpsest.contracts.limits import COMMAND_LINE
+from palimpsest.contracts.limits import COMMAND_LINE, MOST
 from palimpsest.process.output import plain
 from palimpsest.process.targets import require_targets, write_all
 
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from palimpsest.queries.find import By
 
 app = typer.Typer()
-
-MOST = 2**63 - 1
-"""The largest limit that DuckDB accepts."""
 
 FOLLOWING = 60
 """Seconds that one request of `changes --follow` waits."""
@@ -374,7 +371,8 @@ def decisions(
     ] = None,
     since: Since = None,
     limit: Annotated[
-        int, typer.Option("--limit", "-k", min=1, max=MOST, metavar="N", help="The most pairs.")
+        int,
+        typer.Option("--limit", "-k", min=1, max=MOST, metavar="N", help="The most decisions."),
     ] = 50,
     as_of: AsOfOption = None,
 ) -> None:

@@ -138,7 +138,7 @@ def tools_of(role: Role) -> dict[str, Tool]:
     return {
         operation.tool: Tool(operation.tool, operation, role)
         for operation in OPERATIONS
-        if operation.tool is not None and operation.role in allowed
+        if operation.tool is not None and (operation.tool_role or operation.role) in allowed
     }
 
 

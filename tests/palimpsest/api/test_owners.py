@@ -116,7 +116,14 @@ def test_an_agent_remembers_corrects_and_forgets(memories: Palimpsest) -> None:
     assert [one["face"] for one in ada.recall("Ada", since="2026-01-01", k=1)]
     ada.undo(str(changed["decision_id"]))
     assert ada.get(str(first.memory_id))["face"] == "Ada lives in Paris"
+    assert ada.why(str(first.memory_id))["face"] == "Ada lives in Paris"
+    apart = ada.why_not(str(first.candidate_id), str(second.candidate_id))
+    assert not apart["together"]
+    assert (ada.triangles(), ada.names()["names"]) == ([], [])
     gone = ada.forget(ada.find("dog", by=["words"]))
+    for hidden in (ada.why, lambda gone: ada.why_not(str(first.candidate_id), gone)):
+        with pytest.raises(RefusedError, match="this owner has no"):
+            hidden(str(second.candidate_id))
     assert ada.list()["total"] == 1
     with pytest.raises(RefusedError) as refused:
         ada.get(str(second.memory_id))
@@ -145,6 +152,8 @@ def test_an_agent_cannot_overrule_a_person_nor_reach_another(
         ("get", (bobs.candidates[0],)),
         ("history", (bobs.candidates[0],)),
         ("show", (bobs.candidates[0],)),
+        ("why", (bobs.candidates[0],)),
+        ("why_not", (bobs.candidates[0], bobs.candidates[1])),
         ("update", (bobs.candidates[0], "mine")),
         ("undo", (bobs.updated,)),
         ("forget", (bobs.candidates[0],)),

@@ -725,6 +725,8 @@ def test_dead_letters_are_listed_a_page_at_a_time(palimpsest: CommandLine) -> No
     first = palimpsest("--json", "dead-letters", "list", "--limit", "2")
     assert json.loads(first.out) == whole[:2]
     assert f"--after {last}" in first.err
+    assert palimpsest("dead-letters", "list", "--limit", f"{2**63 - 1}").status == 0
+    assert palimpsest("dead-letters", "list", "--limit", f"{2**63}").status == 2
     end = palimpsest("--json", "dead-letters", "list", "--limit", "3", "--after", last[:12])
     assert json.loads(end.out) == whole[2:]
     assert "--after" not in end.err

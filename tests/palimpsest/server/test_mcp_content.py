@@ -346,6 +346,27 @@ def test_an_agent_sees_what_has_expired_if_it_asks_and_a_person_pins_it(served: 
     served(used)
 
 
+def test_a_person_has_the_precise_statements_as_tools(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        async with client(server) as made:
+            agents = {tool.name for tool in (await made.list_tools()).tools}
+            for text in ("Ada has a dog", "Ada plays chess"):
+                await read(made, "add_memory", text=text)
+            listed = await read(made, "get_memories")
+            dog, chess = (id_of(listed, text) for text in ("Ada has a dog", "Ada plays chess"))
+        async with client(server, name="grace") as person:
+            people = {tool.name for tool in (await person.list_tools()).tools}
+            assert {"unmerge", "reinstate", "set_names", "merge"} <= people - agents
+            await read(person, "merge", a=dog, b=chess)
+            taken = await read(person, "unmerge", memory_id=dog)
+            assert "Done: 1 reversed" in taken
+            assert "2 memories of 2" in await read(person, "get_memories")
+            called = await read(person, "set_names", names=["Ada", "I"])
+            assert "Done: 2 names" in called
+
+    served(used)
+
+
 def test_a_search_finds_what_its_own_session_said(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         text, path = "Ada is allergic to shellfish", "/v1/owners/ada/memories/search"

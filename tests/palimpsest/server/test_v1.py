@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
@@ -885,6 +886,27 @@ def test_what_expires_is_hidden_and_only_a_person_pins_it(served: Use[None]) -> 
         assert refused.status_code in (403, 409)
         known = (await server.ask("GET", f"{MEMORIES}/{added['memory_id']}")).json()
         assert known["state"] == "living"
+
+    served(used)
+
+
+def test_an_agent_moves_an_expiry_and_never_sets_or_removes_one(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        said = {"text": "Ada is on the bus", "expires_at": "2026-01-01T00:00:00Z"}
+        bus = (await server.ask("POST", MEMORIES, said)).json()["candidate_id"]
+        chess = (await server.add("Ada plays chess"))["candidate_id"]
+        path, until = "/v1/owners/ada/renew", "2999-01-01T00:00:00Z"
+        renewed = await server.ask("POST", path, {"candidate_id": bus, "expires_at": until})
+        assert renewed.status_code == 200
+        assert datetime.fromisoformat(renewed.json()["expires_at"]).year == 2999
+        undone = await server.ask("POST", "/v1/owners/ada/undo", {"id": renewed.json()["undo"]})
+        assert datetime.fromisoformat(undone.json()["expires_at"]).year == 2026
+        ever = await server.ask("POST", path, {"candidate_id": chess, "expires_at": until})
+        assert (ever.status_code, ever.json()["reason"]) == (409, "outranked")
+        never = await server.ask("POST", path, {"candidate_id": bus, "expires_at": None})
+        assert never.status_code == 422
+        foreign = {"candidate_id": bus, "expires_at": until}
+        assert (await server.ask("POST", "/v1/owners/bob/renew", foreign)).status_code == 403
 
     served(used)
 

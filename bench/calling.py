@@ -18,8 +18,8 @@ from bench.figure import Measured, Scale
 from bench.filling import fill
 from bench.sentences import sentences
 from palimpsest import Palimpsest
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.contracts.candidate import MAX_TEXT_BYTES
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedder import Embedding, Engine, load_engine
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy

@@ -19,7 +19,7 @@ from bench.figure import Measured, Scale
 from bench.scratch import OwnedText, inputs, scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
-from palimpsest.process.paths import PROJECTIONS_FOLDER
+from palimpsest.backends.paths import PROJECTIONS_FOLDER
 from palimpsest.projections.duckdb.queries import query
 from palimpsest.streams.embedded.pipeline import WINDOW
 from palimpsest.streams.embedder import load_engine

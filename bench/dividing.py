@@ -15,9 +15,9 @@ from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest import Palimpsest
 from palimpsest.backends.embedded import EmbeddedWriter
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.backends.reader import Reader
 from palimpsest.contracts.policy import CosineCheck, Policy, Zone
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy

@@ -17,8 +17,8 @@ from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest import Palimpsest
 from palimpsest.backends.embedded import EmbeddedWriter
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.backends.reader import Reader
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.embedder.tokens import Tokens
 from palimpsest.streams.log.log import Log

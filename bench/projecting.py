@@ -15,8 +15,8 @@ from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest import Palimpsest
 from palimpsest.backends.fold_process import FoldingProcess
+from palimpsest.backends.paths import PROJECTIONS_FOLDER
 from palimpsest.contracts.requests import UnmergeRequest
-from palimpsest.process.paths import PROJECTIONS_FOLDER
 from palimpsest.projections.base.source import no_effect, no_progress
 from palimpsest.projections.rebuild import NAMES, Build
 from palimpsest.projections.sharing import StartHelper, no_helper

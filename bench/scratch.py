@@ -12,9 +12,9 @@ from pathlib import Path
 
 import orjson
 
+from palimpsest.backends.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import AnyRequest
-from palimpsest.process.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.projections.live import LiveProjections
 from palimpsest.streams.embedded.pipeline import ReadAhead, run
 from palimpsest.streams.embedded.session import WriterSession

@@ -17,10 +17,10 @@ from bench.filling import fill
 from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest.backends.embedded import EmbeddedWriter
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.jobs.embed import embed_ahead, switch_model
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy

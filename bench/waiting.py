@@ -17,8 +17,8 @@ from bench.figure import Measured, Scale
 from bench.judge import service
 from bench.scratch import OwnedText, inputs
 from palimpsest.backends.embedded import EmbeddedWriter
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.backends.reader import Reader
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedder import Embedder, Engine, load_engine
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy

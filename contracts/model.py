@@ -92,3 +92,16 @@ WireTime = Annotated[datetime, AwareDatetime, Meta(tz=True)]
 
 Timestamp = Annotated[WireTime, BeforeValidator(_only_text_or_time), AfterValidator(_to_utc)]
 """A moment in UTC; a string without an offset is read as UTC."""
+
+
+def same_json(one: object, other: object) -> bool:
+    """Whether two values are equal as JSON: 1 equals 1.0, and neither equals true."""
+    match one, other:
+        case (bool(), _) | (_, bool()):
+            return one is other
+        case dict(), dict():
+            return one.keys() == other.keys() and all(same_json(one[k], other[k]) for k in one)
+        case ((list() | tuple()), (list() | tuple())):
+            return len(one) == len(other) and all(map(same_json, one, other))
+        case _:
+            return one == other

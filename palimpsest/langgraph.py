@@ -35,13 +35,13 @@ from langgraph.store.base import (
 from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.api.store import Palimpsest
-from palimpsest.backends.requested import name_request
 from palimpsest.contracts.candidate import Metadata, Text
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.identity import candidate_id
+from palimpsest.contracts.model import same_json
+from palimpsest.contracts.requested import name_request
 from palimpsest.contracts.requests import Selection
 from palimpsest.integrations.nearest import nearest_of
-from palimpsest.projections.recall.filter import same_json
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.text import verbatim_hash
 

@@ -10,15 +10,15 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from palimpsest.api import maintenance, statements, store, submissions
-from palimpsest.backends.requested import request_id as fresh
-from palimpsest.queries import undoing
+from palimpsest.api import store
+from palimpsest.contracts import requested
+from palimpsest.contracts.requested import fresh_id as fresh
 
 __all__ = ["fresh"]
 
 
 class _Store(ModuleType):
-    """Looks names up in `palimpsest.api.store`, and sets them where the facade reads them."""
+    """Looks names up in `palimpsest.api.store`, and sets them there."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(store, name)
@@ -28,8 +28,7 @@ class _Store(ModuleType):
             setattr(store, name, value)
             return
         super().__setattr__(name, value)
-        for naming in (maintenance, statements, submissions, undoing):
-            vars(naming)["request_id"] = value
+        vars(requested)["fresh_id"] = value
 
 
 sys.modules[__name__].__class__ = _Store

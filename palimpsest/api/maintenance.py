@@ -12,11 +12,11 @@ from palimpsest.api.arguments import Id, Place
 from palimpsest.api.calls import check_calls
 from palimpsest.api.opened import OpenedStore
 from palimpsest.auditing.audits import Audits
-from palimpsest.backends.requested import request_id
 from palimpsest.contracts.answers import PolicyInForce
 from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.limits import MOST
 from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requested import request_id
 from palimpsest.jobs import log_files as exchange
 from palimpsest.jobs.embed import policy_request
 from palimpsest.streams.log.dead_letters import DeadLetterState

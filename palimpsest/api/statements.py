@@ -9,7 +9,6 @@ from typing import Any, Unpack
 from palimpsest.api.arguments import Attribution, Id, Time, moment, optional_moment
 from palimpsest.api.calls import check_calls
 from palimpsest.api.opened import OpenedStore
-from palimpsest.backends.requested import request_id
 from palimpsest.contracts.answers import (
     Agreed,
     Apart,
@@ -29,6 +28,7 @@ from palimpsest.contracts.answers import (
 from palimpsest.contracts.candidate import Metadata, Name, Text
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Again, Speaker
+from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import (
     ConfirmRequest,
     ForgetRequest,

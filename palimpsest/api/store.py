@@ -16,12 +16,12 @@ from palimpsest.api.runs import Runs
 from palimpsest.api.submissions import Submissions
 from palimpsest.backends.cluster import ClusterWriter, log_that_follows
 from palimpsest.backends.embedded import EmbeddedWriter
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.backends.reader import Reader, Wait
 from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.events import Speaker
 from palimpsest.contracts.policy import Policy, recorded_policy
 from palimpsest.jobs import log_files as exchange
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.embedder import (
     EmbedderSettings,

@@ -13,11 +13,11 @@ from palimpsest.api.arguments import Id, Place, ignore_progress
 from palimpsest.api.calls import check_calls, run_to_end, takes_own_turns
 from palimpsest.api.offers import Candidate, Candidates, IfInvalid, Offer, read_offer
 from palimpsest.api.opened import OpenedStore, late_settings
-from palimpsest.backends.requested import request_id
 from palimpsest.contracts.answers import Accessed, Checked, Session
 from palimpsest.contracts.candidate import DEFAULT_NAMESPACE, Duration, Name
 from palimpsest.contracts.errors import InvalidInputError, UsageError
 from palimpsest.contracts.limits import MOST
+from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import AccessRequest, CheckRequest, SessionRequest
 from palimpsest.jobs.export_source import MOST_CHANGES, Texts, export
 from palimpsest.jobs.extract import memories_of, spoken

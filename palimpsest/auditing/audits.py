@@ -30,7 +30,6 @@ from palimpsest.auditing.state import (
     tally_of,
     waits_for_second,
 )
-from palimpsest.backends.requested import request_id
 from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import (
@@ -41,6 +40,7 @@ from palimpsest.contracts.events import (
     FaceRule,
 )
 from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import (
     CertifyRequest,
     OpenAuditRequest,

@@ -24,10 +24,10 @@ from palimpsest.auditing.recall import (
 )
 from palimpsest.auditing.recorded import RecordedAudits, drawn, population_moved
 from palimpsest.auditing.state import Audit, labels_of
-from palimpsest.backends.requested import request_id
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import AuditLabel, AuditLabelledData, AuditOpenedData
 from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import OpenAuditRequest
 
 LABELS = 200

@@ -9,7 +9,6 @@ from typing import Any
 
 from palimpsest.auditing.joins import AuditScope, Progress, Sealed
 from palimpsest.auditing.state import Audit, audits_of
-from palimpsest.backends.requested import request_id
 from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import (
@@ -20,6 +19,7 @@ from palimpsest.contracts.events import (
     AuditOpened,
     Certified,
 )
+from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import LabelAuditRequest
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from palimpsest.backends.access_log import uses_event
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.backends.reader import Reader, nothing_follows
-from palimpsest.backends.requested import as_asked
 from palimpsest.contracts.answers import A_co, Answer, result_or_refusal
 from palimpsest.contracts.errors import (
     InvalidInputError,
@@ -23,6 +23,7 @@ from palimpsest.contracts.errors import (
     missing_extra,
 )
 from palimpsest.contracts.identity import decision_id_or_unchanged, event_id
+from palimpsest.contracts.requested import as_asked
 from palimpsest.contracts.requests import (
     ForgetRequest,
     OneCommand,
@@ -36,7 +37,6 @@ from palimpsest.contracts.requests import (
     is_dry_run,
     target_of,
 )
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.process.signals import between_windows
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.embedded.inbox import gathered_uses

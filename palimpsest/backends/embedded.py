@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 
 from palimpsest.backends.reader import Reader
-from palimpsest.backends.requested import as_asked
 from palimpsest.backends.upkeep import POLL_SECONDS
 from palimpsest.contracts.answers import A_co, Answer, from_json, result, result_or_refusal
 from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.requested import as_asked
 from palimpsest.contracts.requests import Request, is_dry_run
 from palimpsest.process.signals import between_windows
 from palimpsest.streams.embedded.inbox import ItemKind, outcomes_of, pack

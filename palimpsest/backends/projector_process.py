@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from palimpsest.process.paths import LOG_FILE, PROJECTIONS_FOLDER
+from palimpsest.backends.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.embedder.load import usable_cores
 

@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from palimpsest.backends.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.contracts.events import AnyEvent, PolicySet
 from palimpsest.contracts.wire import Recorded
-from palimpsest.process.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.projections.base.changes import RowChanges
 from palimpsest.projections.projector import Projector
 from palimpsest.streams.cluster.connection import Connection

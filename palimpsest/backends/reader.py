@@ -10,12 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from palimpsest.backends.paths import PROJECTIONS_FOLDER
 from palimpsest.backends.upkeep import POLL_SECONDS, Upkeep, follows
 from palimpsest.contracts.answers import result
 from palimpsest.contracts.errors import StoreError, TransientError, UsageError
 from palimpsest.contracts.events import Use
 from palimpsest.contracts.policy import Policy, recorded_policy
-from palimpsest.process.paths import PROJECTIONS_FOLDER
 from palimpsest.projections.duckdb.segments import reached
 from palimpsest.projections.lancedb.files import is_kept
 from palimpsest.projections.lancedb.store import FOLDER as LANCE_FOLDER

@@ -15,10 +15,10 @@ from threading import Lock
 from typing import Any
 
 from palimpsest.backends.fold_process import start_helper
+from palimpsest.backends.paths import PROJECTIONS_FOLDER
 from palimpsest.backends.projector_process import ProjectorProcess
 from palimpsest.backends.verification import keep_verification
 from palimpsest.contracts.errors import NewerError, PalimpsestError, StoreError, TransientError
-from palimpsest.process.paths import PROJECTIONS_FOLDER
 from palimpsest.projections.duckdb.queries import views_file
 from palimpsest.projections.live import LiveProjections
 from palimpsest.projections.sharing import Helper

@@ -19,8 +19,8 @@ import orjson
 from palimpsest.cleaning.columns import Columns, is_usual_text
 from palimpsest.cleaning.texts import ScopedText
 from palimpsest.contracts.errors import UsageError
-from palimpsest.process.output import Progress
 from palimpsest.sources.file_copies import copy_file
+from palimpsest.streams.embedder import Progress
 from palimpsest.streams.intake import MAX_KEPT_BYTES, RowReader
 from palimpsest.streams.intake.parquet import values_of
 from palimpsest.streams.intake.tables import delimiter_of

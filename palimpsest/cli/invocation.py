@@ -199,7 +199,7 @@ def complete_kinds(incomplete: str) -> list[str]:
 
 def complete_columns(context: typer.Context, incomplete: str) -> list[str]:
     """A query, with its last word completed to a view or a column of the store."""
-    from palimpsest.process.paths import PROJECTIONS_FOLDER
+    from palimpsest.backends.paths import PROJECTIONS_FOLDER
     from palimpsest.projections.duckdb.queries import query, views_file
     from palimpsest.settings.settings import read_settings
 

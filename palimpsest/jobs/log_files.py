@@ -10,9 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import RefusedError, StoreError, UsageError
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.process.targets import write_all
 from palimpsest.streams.log.acknowledged import ACKNOWLEDGED_FILE
 from palimpsest.streams.log.dead_letters import DeadLetters, DeadLetterState

@@ -7,7 +7,6 @@ from typing import Any, Literal, NoReturn
 from uuid import UUID
 
 from palimpsest.backends.reader import Reader
-from palimpsest.backends.requested import request_id
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import (
     AnyEvent,
@@ -31,6 +30,7 @@ from palimpsest.contracts.events import (
     Unchanged,
 )
 from palimpsest.contracts.identity import decision_id_of
+from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import (
     JoinSelection,
     ReinstateManyRequest,

@@ -21,7 +21,6 @@ from pydantic import BaseModel
 from palimpsest.api.asynchronous import AsyncPalimpsest
 from palimpsest.api.offers import Offer
 from palimpsest.api.store import Palimpsest
-from palimpsest.backends.requested import name_request, request_id
 from palimpsest.contracts.answers import (
     A_co,
     Checked,
@@ -40,6 +39,7 @@ from palimpsest.contracts.identity import (
     event_id,
 )
 from palimpsest.contracts.limits import PYTHON
+from palimpsest.contracts.requested import name_request, request_id
 from palimpsest.contracts.requests import (
     ForgetRequest,
     Request,

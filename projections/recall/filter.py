@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from palimpsest.contracts.model import same_json
 from palimpsest.streams.core.ledger import Entry, Memory
 from palimpsest.streams.core.moment import moment
 
@@ -63,16 +64,3 @@ class Filter:
             name in metadata and same_json(metadata[name], value)
             for name, value in self.metadata.items()
         )
-
-
-def same_json(one: object, other: object) -> bool:
-    """Whether two values are equal as JSON: 1 equals 1.0, and neither equals true."""
-    match one, other:
-        case (bool(), _) | (_, bool()):
-            return one is other
-        case dict(), dict():
-            return one.keys() == other.keys() and all(same_json(one[k], other[k]) for k in one)
-        case ((list() | tuple()), (list() | tuple())):
-            return len(one) == len(other) and all(map(same_json, one, other))
-        case _:
-            return one == other

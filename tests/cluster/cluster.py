@@ -15,8 +15,8 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import GroupCoordinatorNotAvailableError
 
+from palimpsest.backends.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.contracts.requests import AnyRequest
-from palimpsest.process.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.projections.duckdb.queries import query
 from palimpsest.streams.cluster.client.client import Client
 from palimpsest.streams.cluster.connection import Connection

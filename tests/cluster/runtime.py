@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest import Palimpsest
+from palimpsest.backends.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.contracts.errors import InvalidInputError, RefusedError
 from palimpsest.contracts.events import Decided, Invalid, Refused
 from palimpsest.contracts.identity import decision_id_of, digest, forgotten_id, invalid_id
 from palimpsest.contracts.requests import AnyRequest
 from palimpsest.contracts.wire import decode
-from palimpsest.process.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.projections.duckdb.queries import query
 from palimpsest.streams.cluster.client.client import as_record
 from palimpsest.streams.cluster.client.import_log import import_lines

@@ -24,7 +24,7 @@ import pytest
 
 from infra.broker import BrokerError
 from infra.distribution import NotAvailableError
-from palimpsest.process.paths import PROJECTIONS_FOLDER
+from palimpsest.backends.paths import PROJECTIONS_FOLDER
 from palimpsest.projections.duckdb.queries import views_file
 from tests.cluster.cluster import Cluster, eventually
 from tests.cluster.newer import NEWER

@@ -15,11 +15,11 @@ import pytest
 from infra.broker import free_port
 from palimpsest.api import store
 from palimpsest.backends import cluster as kafka_gateway
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.cli import invocation
 from palimpsest.cli.commands.cluster import worker_folder
 from palimpsest.contracts.events import PolicySet
 from palimpsest.contracts.wire import decode
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.cluster.worker.replica import Followed, Replica

@@ -12,9 +12,9 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.backends.projector_service import Follower
 from palimpsest.contracts.errors import TransientError
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.cluster.client import restore as restoring
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.reader import DecisionsDeletedError, Offsets, Records, follow

@@ -18,13 +18,13 @@ from aiokafka import AIOKafkaProducer
 from palimpsest import Palimpsest
 from palimpsest.api import store
 from palimpsest.backends import projector_service as following_store
+from palimpsest.backends.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.backends.projector_service import Follower, ProjectedReplica
-from palimpsest.backends.requested import request_id
 from palimpsest.contracts.errors import RefusedError, StoreError, TransientError
 from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import JoinSelection, SettleRequest
 from palimpsest.contracts.wire import decode
-from palimpsest.process.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.projections.base.files import remove
 from palimpsest.projections.duckdb.queries import query
 from palimpsest.projections.verify import verify

@@ -20,6 +20,7 @@ from palimpsest import Palimpsest
 from palimpsest.api import store
 from palimpsest.backends import cluster as kafka_gateway
 from palimpsest.backends.cluster import ClusterWriter, events_of
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.answers import Answer, Done, Refused
 from palimpsest.contracts.commands import Access
@@ -63,7 +64,6 @@ from palimpsest.contracts.requests import (
     WithdrawRequest,
 )
 from palimpsest.jobs.ingest import to_inputs
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.cluster.client import client
 from palimpsest.streams.cluster.client.client import Addressed, as_record
 from palimpsest.streams.cluster.connection import Connection

@@ -7,10 +7,10 @@ from typing import Any
 import orjson
 import pytest
 
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.contracts.events import Decided, Invalid
 from palimpsest.contracts.identity import candidate_id, decision_id_of, digest, invalid_id
 from palimpsest.contracts.wire import decode
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.cluster.records import ROOM
 from palimpsest.streams.cluster.topics import LARGEST as LARGEST_WRITTEN
 from palimpsest.streams.cluster.topics import partition_of

@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 import orjson
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
+from palimpsest.backends.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.contracts.events import AnyEvent, Decided, Invalid, PolicySet
 from palimpsest.contracts.identity import candidate_id, decision_id_of, digest, invalid_id
 from palimpsest.contracts.wire import decode
-from palimpsest.process.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.projections.verify import verify
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Kind, Topics, partition_of

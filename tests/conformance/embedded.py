@@ -10,10 +10,10 @@ from typing import Any
 
 from palimpsest import Palimpsest
 from palimpsest.backends.embedded import EmbeddedWriter
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.backends.reader import Reader
 from palimpsest.contracts.requests import AnyRequest
 from palimpsest.jobs.questions import open_questions
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedder import EmbedderSource
 from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.judge.worker import Tally

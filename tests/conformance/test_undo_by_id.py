@@ -10,8 +10,8 @@ import orjson
 import pytest
 
 from palimpsest import Palimpsest
-from palimpsest.backends.requested import name_request
 from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.requested import name_request
 from palimpsest.contracts.requests import JoinSelection, Selection
 from tests.conformance.runtime import Runtime
 

@@ -12,6 +12,7 @@ from msgspec import structs
 from pydantic import ValidationError
 
 from palimpsest import Palimpsest, StoreError
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.contracts.errors import NewerError
 from palimpsest.contracts.events import PolicySet
 from palimpsest.contracts.policy import (
@@ -25,7 +26,6 @@ from palimpsest.contracts.policy import (
     recorded_policy,
 )
 from palimpsest.contracts.wire import decode, encode
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.core.record import policy_event
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy

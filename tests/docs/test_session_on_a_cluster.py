@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.cli.main import app
-from palimpsest.process.paths import LOG_FILE
 from tests.cluster.cluster import Cluster, environment, eventually
 from tests.docs.pages import blocks
 from tests.docs.test_session import comparable, typed

@@ -9,11 +9,11 @@ from uuid import uuid4
 import pytest
 
 from palimpsest.backends.embedded import EmbeddedWriter
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.backends.reader import Reader
 from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.requests import CombineRequest
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy

@@ -17,13 +17,13 @@ from palimpsest.api.store import Palimpsest
 from palimpsest.backends import reader as store_reader
 from palimpsest.backends import upkeep
 from palimpsest.backends.embedded import EmbeddedWriter
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.backends.reader import Reader, Wait
 from palimpsest.contracts.errors import InvalidInputError, RefusedError
 from palimpsest.contracts.events import PolicySet
 from palimpsest.contracts.identity import digest
 from palimpsest.contracts.requests import ConfirmRequest, Selection
 from palimpsest.jobs.ingest import to_inputs
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.projections.live import LiveProjections
 from palimpsest.streams.embedded import session as sessions
 from palimpsest.streams.embedded.inbox import Inbox, pack

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.contracts.wire import VERSION
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.log.log import Log
 from tests.cluster.newer import FORESEE, KIND
 from tests.reliability.processes import Forge

@@ -413,8 +413,8 @@ def restore(
 @contextmanager
 def _copy(store: Path, file: Path | None, topic: str) -> Iterator[Copy]:
     """An export, or the store's own log with how far it follows the topic."""
+    from palimpsest.backends.paths import LOG_FILE
     from palimpsest.jobs.log_files import read_lines
-    from palimpsest.process.paths import LOG_FILE
     from palimpsest.streams.cluster.client.restore import Copy
     from palimpsest.streams.cluster.worker.replica import Replica
 

@@ -16,6 +16,7 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
+from palimpsest.backends.paths import LOG_FILE, PROJECTIONS
 from palimpsest.cli import rendering
 from palimpsest.cli.invocation import DryRun, Invocation, OneOwner, invocation
 from palimpsest.cli.rendering import shown
@@ -23,7 +24,6 @@ from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import ModelError, PalimpsestError, StoreError, UsageError
 from palimpsest.process.output import Progress
-from palimpsest.process.paths import LOG_FILE, PROJECTIONS
 
 if TYPE_CHECKING:
     from palimpsest.contracts.events import JudgeSet, PolicySet

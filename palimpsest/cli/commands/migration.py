@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.console import Group, RenderableType
 
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.cli import rendering
 from palimpsest.cli.commands.ingestion import Renames, parse_renames, print_summary
 from palimpsest.cli.invocation import DryRun, Invocation, complete_presets, invocation
 from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.errors import UsageError
 from palimpsest.process.output import Output
-from palimpsest.process.paths import LOG_FILE
 
 if TYPE_CHECKING:
     from palimpsest.api.store import Palimpsest

@@ -13,8 +13,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from palimpsest.api.store import Palimpsest
-from palimpsest.backends.requested import request_id
 from palimpsest.contracts.limits import PYTHON
+from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import SetExpiryRequest
 from palimpsest.contracts.shown import Found, History
 from palimpsest.integrations.mem0.bodies import Add, MessageBody, ending

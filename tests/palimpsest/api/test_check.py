@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from palimpsest import Palimpsest
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.contracts.answers import Checked
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.policy import Policy
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy, preset_names
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from palimpsest import Palimpsest, RefusedError, UsageError
-from palimpsest.backends.requested import request_id
 from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import Selection, SettleRequest
 from tests.palimpsest.api.test_evidence import COMPOSED, NEWER, OLDER, asking_about_all
 

@@ -14,9 +14,9 @@ from palimpsest import Palimpsest, StoreError
 from palimpsest.api import store
 from palimpsest.backends import reader as store_reader
 from palimpsest.backends import upkeep
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.contracts.errors import TransientError, UsageError
 from palimpsest.contracts.policy import Policy
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.embedder import DEFAULT_MODEL, INT8_MODEL, Engine
 from palimpsest.streams.log import database

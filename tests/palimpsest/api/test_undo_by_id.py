@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest import Palimpsest
-from palimpsest.backends.requested import name_request
 from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.requested import name_request
 from palimpsest.contracts.requests import JoinSelection, Selection
 from palimpsest.queries.undoing import request_for
 from palimpsest.streams.core.separations import separation

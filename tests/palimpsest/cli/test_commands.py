@@ -17,6 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from palimpsest.backends.embedded import EmbeddedWriter
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.cli.commands.maintenance import (
     ENOUGH_BYTES,
     PLATFORM_KEYS,
@@ -29,7 +30,6 @@ from palimpsest.cli.shell import REFUSED
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.identity import digest, invalid_id
 from palimpsest.process.output import Output
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams import embedder
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.embedder.notes import Notes

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest.process.paths import LOG_FILE
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.streams import embedder
 from palimpsest.streams.embedder import ModelUnusable
 from palimpsest.streams.log.acknowledged import ACKNOWLEDGED_FILE

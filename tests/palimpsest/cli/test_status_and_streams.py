@@ -17,10 +17,10 @@ from unittest.mock import Mock
 import pytest
 
 from palimpsest.api.store import Palimpsest
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.cli.invocation import Invocation
 from palimpsest.contracts.errors import TransientError
 from palimpsest.process.output import plain, visible
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedded.lock import WriterLock
 from tests.palimpsest.cli.conftest import CommandLine, row
 

@@ -17,9 +17,9 @@ from pydantic import TypeAdapter
 from starlette.datastructures import Headers
 
 from palimpsest import AsyncPalimpsest, UsageError
-from palimpsest.backends.requested import request_id
 from palimpsest.cli.commands.serving import SILENT
 from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import Selection, SettleRequest
 from palimpsest.process.logs import FORM, PrivateFormatter
 from palimpsest.queries.hiding import without

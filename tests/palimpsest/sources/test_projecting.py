@@ -19,9 +19,9 @@ from palimpsest import Palimpsest
 from palimpsest.api import store
 from palimpsest.backends import projector_process as projecting
 from palimpsest.backends import upkeep
+from palimpsest.backends.paths import PROJECTIONS_FOLDER
 from palimpsest.backends.projector_process import ProjectorProcess
 from palimpsest.jobs import import_source as importing
-from palimpsest.process.paths import PROJECTIONS_FOLDER
 from palimpsest.projections.duckdb.segments import reached
 from palimpsest.streams.embedded import pipeline
 from palimpsest.streams.embedded.lock import LOCK_FILE

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from palimpsest import Palimpsest
-from palimpsest.backends.requested import request_id
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import Selection, SettleRequest
 from palimpsest.web.board.answers import Choice, GivenAnswer, give, sides
 from palimpsest.web.board.waiting import WaitingPair, read_pairs

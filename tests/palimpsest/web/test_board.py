@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from palimpsest.backends.requested import request_id
 from palimpsest.contracts.evidence import Cue, Verdict
 from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import SettleRequest
 from palimpsest.streams.guard.places import CuePlace
 from palimpsest.streams.policies import load_policy

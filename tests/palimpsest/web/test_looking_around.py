@@ -13,12 +13,12 @@ from urllib.parse import quote
 import pytest
 
 from palimpsest import Palimpsest
-from palimpsest.backends.requested import request_id
 from palimpsest.charts.kinds import FAMILIES, FAMILY_OF, by_family
 from palimpsest.charts.zones import zones_of
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Decision
 from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import SettleRequest
 from palimpsest.projections.duckdb.activity import Scored, refused_since
 from palimpsest.streams.policies import load_policy

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from palimpsest import Palimpsest
-from palimpsest.backends.requested import request_id
 from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import SettleRequest
 from palimpsest.projections.duckdb.activity import latest_statements
 from palimpsest.web.board.answers import GivenAnswer, sides

@@ -8,8 +8,9 @@ import pytest
 
 from palimpsest.contracts.commands import Confirm
 from palimpsest.contracts.events import AnyEvent, Join
+from palimpsest.contracts.model import same_json
 from palimpsest.contracts.wire import Recorded
-from palimpsest.projections.recall.filter import Filter, same_json
+from palimpsest.projections.recall.filter import Filter
 from palimpsest.projections.shown.sentences import _speaks, did
 from palimpsest.projections.shown.timeline import Timeline
 from tests.streams.core.spec import (

@@ -14,6 +14,7 @@ from uuid import uuid4
 import pytest
 
 from palimpsest.backends.embedded import EmbeddedWriter
+from palimpsest.backends.paths import LOG_FILE
 from palimpsest.backends.reader import Reader
 from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.contracts.errors import RefusedError, TransientError
@@ -32,7 +33,6 @@ from palimpsest.contracts.requests import (
     UnmergeRequest,
 )
 from palimpsest.jobs.questions import open_questions
-from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.core.questions import settle_question
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.judge.batching import Batcher, BatchSettings

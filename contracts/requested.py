@@ -36,10 +36,15 @@ def name_request(request_id: str, asked: str | None = None) -> Iterator[None]:
         _name.reset(token)
 
 
+def fresh_id() -> str:
+    """A new id for a request."""
+    return str(uuid4())
+
+
 def request_id() -> str:
     """The id of the current request: the one given to `name_request`, else a new one."""
     name = _name.get()
-    return name.request_id if name is not None else str(uuid4())
+    return name.request_id if name is not None else fresh_id()
 
 
 def as_asked(request: SomeRequest) -> SomeRequest:

@@ -460,7 +460,7 @@ class AuditOpenedData(Light):
     noticed. `owners` is a pattern of owners and `since` the earliest decision, if not all joins
     were meant. The audit is to certify a share of `target` at the `confidence`; `detection` is the
     part of 1 - confidence reserved for errors that the auditor misses, measured by up to `probes`
-    pairs that are known to be wrong.
+    pairs that are known to be wrong, which were found when at most `probes_wanted` were looked for.
 
     With `recall`, the audit is about the pairs that were *not* joined: it estimates, from that many
     labels, how many of them say the same. `joins` and `digest` then describe those pairs, and the
@@ -478,6 +478,7 @@ class AuditOpenedData(Light):
     owners: str | None = None
     since: WireTime | None = None
     recall: int | None = None
+    probes_wanted: int | None = None
     actor: str | None = None
     because: str | None = None
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 from typing import Any, TypedDict, get_args
 
 from palimpsest.auditing.check import AuditCheck, Coverage, check
@@ -222,6 +223,7 @@ class Audits:
                 probes=len(found),
                 owners=owners,
                 since=since,
+                probes_wanted=probes if found else None,
             )
             self._writer.ask(
                 OpenAuditRequest(
@@ -414,19 +416,18 @@ class Audits:
                 raise population_moved(opened.position)
             probes: Sequence[Probe] = ()
             if opened.probes:
-                probes = self._probes(audit.id, opened.seed, sealed, joins, opened.probes)
+                wanted = opened.probes_wanted or opened.probes
+                probes = self._probes(audit.id, opened.seed, sealed, joins, wanted)
             self._kept[audit.id] = _Opened(sealed, joins, {probe.id: probe for probe in probes})
         return self._kept[audit.id]
 
     def _probes(
         self, audit_id: str, seed: str, sealed: Sealed, joins: Mapping[str, AuditedJoin], most: int
     ) -> list[Probe]:
-        """The probes of an audit, without pairs that earlier audits have separated."""
-        earlier: set[str] = set()
-        for audit in self._log.audits():
-            if audit.id == audit_id:
-                break
-            earlier |= audit.labels.keys()
+        """The probes of an audit, without pairs that had a label before it was opened."""
+        self._log.audits()
+        before = takewhile(lambda event: event.id != audit_id, self._log.recorded)
+        earlier = {event.data.pair for event in before if isinstance(event, AuditLabelled)}
         return probes_of(audit_id, seed, sealed, joins, earlier, most)
 
     def _tally(self, audit: Audit, audits: Sequence[Audit]) -> AuditTally:

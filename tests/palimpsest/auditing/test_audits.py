@@ -265,6 +265,42 @@ def test_an_audit_goes_on_in_another_process_and_an_older_one_is_named(audited: 
         elsewhere.status("ffffffff-0")
 
 
+def label_in_turns(audited: Audited, audit: str) -> int:
+    """Label all pairs, each shown the same by another process; returns the number of probes."""
+    while (question := audited.audits.next(audit)) is not None:
+        assert Audits(audited.memories.writer).next(audit) == question
+        audited.audits.label(question["pair"], "right", audit=audit)
+    return audited.audits.status(audit)["probes"]
+
+
+@pytest.mark.parametrize("probes", [8, 100])
+@pytest.mark.parametrize(("replaced", "kept"), [(6, 2), (3, 9), (12, 12)])
+def test_probes_are_the_same_in_another_process_if_fewer_were_found_than_wanted(
+    audited: Audited, replaced: int, kept: int, probes: int
+) -> None:
+    """No fact of these texts can be changed, so only joins that replace lead to probes."""
+    for number in range(replaced + kept):
+        letters = "abcdefghijklm" if number < kept else "abcdefghijklmnopqrstuvwxyz"
+        words = " ".join(f"{chr(97 + number)}q{letter * 2}" for letter in letters)
+        newer = f"{words} noon indeed" if number < kept else f"{words} indeed"
+        audited.memories.submit([{"owner_id": "ada", "text": text} for text in (words, newer)])
+    opened = audited.audits.open(target=0.5, probes=probes)["audit"]
+    assert label_in_turns(audited, opened) > 0
+
+
+def test_probes_stay_if_an_earlier_audit_is_continued(audited: Audited) -> None:
+    """A join that was removed between two audits is a probe of the later one, whatever follows."""
+    audited.hold(6)
+    first = audited.audits.open(target=0.5, probes=0)["audit"]
+    audited.memories.unmerge(decision_id=min(joins_now(audited)))
+    second = audited.audits.open(target=0.5)["audit"]
+    for _ in range(6):
+        question = audited.audits.next(first)
+        assert question is not None
+        audited.audits.label(question["pair"], "right", audit=first)
+    assert label_in_turns(audited, second) == 6
+
+
 def test_without_an_audit_it_says_what_to_do(audited: Audited) -> None:
     with pytest.raises(RefusedError, match="audit open"):
         audited.audits.next()

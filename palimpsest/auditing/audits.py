@@ -273,7 +273,7 @@ class Audits:
         joins = sealed.joins(self._log.progress)
         if not joins:
             raise UsageError(
-                f"no automatic join stands at position {sealed.position}: nothing to audit"
+                f"no automatic join{scope} stands at position {sealed.position}: nothing to audit"
             )
         return sealed, joins
 
@@ -386,10 +386,15 @@ class Audits:
             return self._status(*self._found(found.id))
 
     def check(self, *, most: float = 0.01, most_members: int | None = None) -> AuditCheck:
-        """Whether the latest certificate is within `most`, and still covers all current joins.
+        """Whether the latest certificate is within `most`, and still covers the joins of its scope.
 
-        With `most_members`, also whether any memory has more members than that.
+        With `most_members`, also whether any memory has more members than that. Raises UsageError
+        for a share or a number out of range.
         """
+        if not 0.0 <= most < 1.0:
+            raise UsageError(f"--max {most:g}: name a share from 0 up to under 1, such as .01")
+        if most_members is not None and most_members < 1:
+            raise UsageError("--max-members: name a number of members, 1 or more")
         with self._log.turn:
             audits = self._log.audits()
             dated = [(at, audit, data) for audit in audits for at, data in audit.certified]

@@ -10,6 +10,8 @@ from palimpsest.auditing.state import Audit
 from palimpsest.backends.reader import Reader
 from palimpsest.contracts.events import CertifiedData
 from palimpsest.contracts.policy import Policy
+from palimpsest.evaluation.automatic import standing
+from palimpsest.queries.as_of import policy_as_of
 from palimpsest.streams.guard import guard_hash, tables_of
 
 
@@ -17,7 +19,8 @@ class AuditCheck(TypedDict):
     """Whether a certificate still covers the store; `problems` are sentences.
 
     `covered` counts the certificate's joins that still stand, `since` the later joins by rules that
-    it covers, and `void` the later joins by other rules.
+    it covers, and `void` the later joins by other rules. `outside` counts the joins of owners and
+    times that the audit was not about.
     """
 
     holds: bool
@@ -27,6 +30,7 @@ class AuditCheck(TypedDict):
     covered: int
     since: int
     void: int
+    outside: int
     largest_memory: str | None
     members: int
 
@@ -39,6 +43,7 @@ class Coverage:
     ) -> None:
         self.audit, self.certificate = audit.id, certificate
         self.scope = AuditScope(audit.opened.owners, audit.opened.since)
+        self.position = audit.opened.position
         self._joins = joins
         self._rules = {(stratum.by, stratum.value) for stratum in certificate.strata}
         self._others: set[tuple[str, str]] = set()
@@ -52,9 +57,15 @@ class Coverage:
         self._others |= new
         return "void" if new else "since"
 
-    def problems(self, policy: Policy) -> list[str]:
-        """What the certificate does not cover, given the `policy` and the guard in force."""
+    def problems(self, policy: Policy, before: Policy) -> list[str]:
+        """What the certificate does not cover, given the `policy` and the guard in force.
+
+        Under a policy that was in force `before`, at the sealed position, and had joined nothing,
+        another audit would cover no more: it is no problem until it joins.
+        """
         in_force = {("policy", policy.hash), ("guard", guard_hash(tables_of(policy.languages)))}
+        if policy.hash == before.hash and ("policy", policy.hash) not in self._rules:
+            in_force = set()
         kinds = {by for by, _ in self._rules}
         others = self._others | {part for part in in_force - self._rules if part[0] in kinds}
         return [
@@ -79,6 +90,7 @@ def check(
         covered=0,
         since=0,
         void=0,
+        outside=0,
         largest_memory=None,
         members=0,
     )
@@ -89,12 +101,16 @@ def check(
         for memory in now.ledger(owner).memories():
             if memory.living and len(memory.members) > answer["members"]:
                 answer["members"], answer["largest_memory"] = len(memory.members), memory.id
-        if coverage is not None and coverage.scope.has(owner):
-            for join in now.joins_of(owner, coverage.scope.since):
+        if coverage is not None:
+            scope = coverage.scope
+            meant = now.joins_of(owner, scope.since) if scope.has(owner) else []
+            for join in meant:
                 answer[coverage.of(join)] += 1
+            answer["outside"] += sum(1 for _ in standing(now.ledger(owner))) - len(meant)
     answer["problems"] = [*_problems(answer, coverage, most, most_members)]
     if coverage is not None:
-        answer["problems"] += coverage.problems(reader.policy_in_force())
+        before = policy_as_of(reader, coverage.position)
+        answer["problems"] += coverage.problems(reader.policy_in_force(), before)
     answer["holds"] = not answer["problems"]
     return answer
 

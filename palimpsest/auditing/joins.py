@@ -56,6 +56,11 @@ class AuditScope:
         """Whether an owner matches."""
         return self.owners is None or fnmatchcase(owner_id, self.owners)
 
+    def __str__(self) -> str:
+        """The owners and the time in words, empty for all joins."""
+        of = "" if self.owners is None else f" of owners like {self.owners!r}"
+        return of if self.since is None else f"{of} from {self.since.isoformat()} on"
+
 
 @dataclass(frozen=True, slots=True)
 class PairTexts:

@@ -104,9 +104,13 @@ class RecallLabelDone(TypedDict):
 
 @dataclass(slots=True)
 class RecallPlan:
-    """The pairs to label, in order, given the labels so far; `counts` are those of the strata."""
+    """The pairs to label, in order, given the labels so far; `counts` are those of the strata.
+
+    `size` is the number of all, of which the `order` has those of the pilot before that is done.
+    """
 
     counts: list[StratumCounts]
+    size: int
     order: list[ApartPair] = field(default_factory=list)
     next: ApartPair | None = None
 
@@ -264,7 +268,7 @@ class Recalls:
             "position": audit.opened.position,
             "confidence": confidence,
             "seed": audit.opened.seed,
-            "planned": len(plan.order),
+            "planned": plan.size,
             "labels": len(said),
             "unsure": sum(label == "unsure" for _, label in said),
             "joins": found.joins,
@@ -310,7 +314,8 @@ def planned(audit: Audit, found: Population, labels: Mapping[str, AuditLabelledD
     counts = [_counts(len(pairs), some, labels) for pairs, some in zip(strata, taken, strict=True)]
     counts.append(_counts(found.others, at_random, labels))
     waiting = next((pair for pair in order if not _said(pair, labels)), None)
-    return RecallPlan(counts, order, waiting)
+    size = len(at_random) + min(wanted - len(at_random), len(found.near))
+    return RecallPlan(counts, size, order, waiting)
 
 
 def _mixed(seed: str, pairs: chain[ApartPair]) -> list[ApartPair]:

@@ -184,7 +184,7 @@ def backtest(
     For owners that match the pattern `owner`, and decisions from `since` on. Several `processes`
     share the owners; each imports the program's main module, as `multiprocessing` does.
     `labels_needed` gives the number of labels that an audit of a number of joins takes. UsageError
-    if a text has no recorded vector of the policy's model, or the pattern is malformed.
+    if a text has no recorded vector of the policy's model, or no owner matches the pattern.
     """
     owners = _owners(reader, owner)
     counts, asked = _Counts(), _Options(policy, since, compares_anew, certified)
@@ -273,7 +273,12 @@ def _owners(reader: Reader, pattern: str | None) -> list[str]:
         wanted = re.compile(pattern)
     except re.error as error:
         raise UsageError(f"the owner's pattern is no regular expression: {error}") from None
-    return [owner for owner in reader.log.owners() if wanted.fullmatch(owner)]
+    found = [owner for owner in reader.log.owners() if wanted.fullmatch(owner)]
+    if not found:
+        raise UsageError(
+            f"no owner matches the regular expression {pattern}; `team-.*` matches team-a and team-b"
+        )
+    return found
 
 
 def _compare(

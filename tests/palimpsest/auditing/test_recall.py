@@ -139,6 +139,7 @@ def test_it_is_opened_labelled_and_told_and_joins_nothing(audited: Audited) -> N
     opened = estimates.open(labels=10)
     assert audited.audits.meant() is estimates
     assert (opened["labels"], opened["near"]["low"], opened["near"]["high"]) == (0, 0, 5)
+    assert opened["planned"] == 7, "two at random, and five near: not the pilot alone"
     said: list[list[str]] = []
     question = estimates.next()
     while question is not None:
@@ -147,7 +148,7 @@ def test_it_is_opened_labelled_and_told_and_joins_nothing(audited: Audited) -> N
         estimates.label(question["pair"], label)  # type: ignore[arg-type]
         question = estimates.next()
     status = estimates.status()
-    assert status["labels"] == status["planned"] == len(said)
+    assert status["labels"] == status["planned"] == opened["planned"] == len(said)
     assert status["found"] == [said[1]]
     assert status["near"]["missed"] + status["at_random"]["missed"] == 2
     assert status["unsure"] == 1

@@ -126,6 +126,36 @@ def test_a_certificate_is_void_for_joins_by_another_policy(joined: CommandLine, 
     assert joined.json("audit", "check", "--max", ".3", status=1)["void"] == 1
 
 
+def test_an_audit_after_a_change_of_policy_covers_the_joins_of_before(
+    joined: CommandLine, row: Row
+) -> None:
+    """Under the new policy nothing is joined yet, so no certificate could name it."""
+    file = joined.folder / "mine.toml"
+    rules = joined("policy", "show", "standard").out
+    file.write_text(rules.replace('name = "standard"', 'name = "mine"'), encoding="utf-8")
+    joined.json("policy", "set", str(file))
+    joined.json("audit", "open", "--target", ".3", "--probes", "0")
+    joined("audit", "label", stdin="r\n" * 7)
+    joined.json("audit", "certify")
+    anew = joined.json("audit", "check", "--max", ".3")
+    assert (anew["holds"], anew["covered"], anew["void"]) == (True, 7, 0)
+    text = "Ada keeps the key of the high gate in her blue coat"
+    joined.ingest(row(text), row(f"{text}."))
+    assert joined.json("audit", "check", "--max", ".3", status=1)["void"] == 1
+
+
+def test_check_says_how_many_joins_the_audit_was_not_about(joined: CommandLine, row: Row) -> None:
+    text = "Bob keeps the key of the high gate in his red coat"
+    joined.ingest(row(text, "bob"), row(f"{text}.", "bob"))
+    joined.json("audit", "open", "--target", ".6", "--probes", "0", "--owner", "b*")
+    joined("audit", "label", stdin="r\n")
+    joined.json("audit", "certify")
+    found = joined.json("audit", "check", "--max", ".6")
+    assert (found["covered"], found["outside"]) == (1, 7)
+    told = joined("audit", "check", "--max", ".6").out
+    assert "7 joins are outside of what the audit was about" in told
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
@@ -133,7 +163,11 @@ def test_a_certificate_is_void_for_joins_by_another_policy(joined: CommandLine, 
         (("open", "--confidence", ".4"), 2, "a confidence of 0.4"),
         (("open", "--seed", "4 2 6"), 2, "throw the dice"),
         (("open", "--at", "9999"), 2, "no position"),
-        (("open", "--owner", "nobody*"), 2, "nothing to audit"),
+        (("open", "--owner", "nobody*"), 2, "no automatic join of owners like 'nobody*' stands"),
+        (("open", "--since", "2099-01-01"), 2, "from 2099-01-01T00:00:00+00:00 on"),
+        (("check", "--max", "1"), 2, "a share from 0 up to under 1"),
+        (("check", "--max", "-.1"), 2, "a share from 0 up to under 1"),
+        (("check", "--max-members", "0"), 2, "1 or more"),
         (("label", "5d1c7a52", "same"), 2, "right, wrong or unsure"),
         (("status",), 3, "no audit was opened"),
         (("next",), 3, "no audit was opened"),

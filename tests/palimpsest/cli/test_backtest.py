@@ -30,6 +30,8 @@ def test_it_says_what_would_be_different_and_writes_a_page(
     assert "http" not in html.replace("http://www.w3.org", "")
     assert palimpsest("backtest", "layered", "--guard", "old").status == 2
     assert palimpsest("backtest", "layered", "--owner", "(").status == 2
+    nobody = palimpsest("backtest", "layered", "--owner", "ad*")
+    assert (nobody.status, "no owner matches the regular expression ad*" in nobody.err) == (2, True)
 
 
 INTERRUPTED = """

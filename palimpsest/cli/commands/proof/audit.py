@@ -261,6 +261,8 @@ def check(
         f"joins: {answer['covered']:,} certified, {answer['since']:,} later by the same rules,"
         f" {answer['void']:,} by others; the largest memory has {answer['members']:,} members"
     )
+    if answer["outside"]:
+        counted += f"; {answer['outside']:,} joins are outside of what the audit was about"
     call.output.answer(answer, lambda: shown(counted))
     for problem in answer["problems"]:
         call.output.problem(problem)

@@ -276,7 +276,7 @@ def _owners(reader: Reader, pattern: str | None) -> list[str]:
     found = [owner for owner in reader.log.owners() if wanted.fullmatch(owner)]
     if not found:
         raise UsageError(
-            f"no owner matches the regular expression {pattern}; `team-.*` matches team-a and team-b"
+            f"no owner matches the regular expression {pattern}; `team-.*` matches team-a"
         )
     return found
 

@@ -50,6 +50,10 @@ NAMES = {
     "journeys": ("Rosa", "Rosa Delgado"),
     "orchard": ("Kofi", "Kofi Mensah"),
     "garage": ("Lena",),
+    "loft": ("Ines",),
+    "bakery": ("Mateo",),
+    "campus": ("Yuki",),
+    "practice": ("Dana",),
 }
 """The owner of each day; declared as a name together with *the user* and *I*."""
 SESSIONS, SESSION_ROWS = 50, 20
@@ -58,8 +62,8 @@ OF_OTHERS = ("i ", "i'", "my ")
 FACTS = [
     orjson.loads(line) for line in Path(__file__).with_name("day.jsonl").read_bytes().splitlines()
 ]
-"""Of twelve days: facts in five wordings, with a question; what is so `after` a change, if one
-comes; and of three days what is `near` a fact, but another one."""
+"""Of sixteen days: facts in five wordings, with a question; what is so `after` a change, if one
+comes; and of seven days what is `near` a fact, but another one."""
 
 
 Gold = tuple[int, bool]

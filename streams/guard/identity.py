@@ -14,7 +14,7 @@ from palimpsest.streams.guard.edits.table import EDITS
 
 REVISION = 2
 """Raised with each change of a rule that is visible neither in the table nor in a word list."""
-NAMES_REVISION = 3
+NAMES_REVISION = 4
 """The same, for the rules of owners with names."""
 
 

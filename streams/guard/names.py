@@ -16,13 +16,18 @@ from palimpsest.streams.guard.data.name_words import (
     ADVERBS,
     COUNTING,
     FIRST_AND_SECOND,
+    INTENDING,
     NEVER,
+    NO_NOUNS,
+    NOT_VERBS,
     NOTED,
+    OTHER_TIMES,
     PLAIN,
     PRONOUNS,
     RELATED,
     SAME,
     THIRD,
+    third,
 )
 from palimpsest.streams.guard.reworded import ADDRESS, reworded
 from palimpsest.streams.guard.turned import turned
@@ -61,7 +66,7 @@ def _called(said: str, names: tuple[str, ...]) -> str | None:
     for name in by_length:
         rest = _behind(said, name)
         if rest is not None:
-            bare = not said.casefold().startswith(name.casefold()) and name != SPEAKER
+            bare = not _begins_with(said, names)
             follows = _said_of(name, rest, bare) if _is_plain(name, rest, names) else None
             return None if follows is None else _capitalised(_spoken(names)) + follows
     return _noted(said, names)
@@ -151,13 +156,22 @@ def _behind(text: str, name: str) -> str | None:
     """The rest of a text after a name at its beginning; *My* gives a rest that begins with *'s*."""
     beginnings = {name, _capitalised(name)} if name != SPEAKER else {"I", "i"}
     if name.startswith("the "):
-        beginnings.add(_capitalised(name.removeprefix("the ")))
+        noun = name.removeprefix("the ")
+        beginnings |= {noun, _capitalised(noun)}
     for beginning in beginnings:
         if text.startswith(beginning) and text[len(beginning) :][:1] in (" ", "'"):
             return text[len(beginning) :]
     if name == SPEAKER and text[:3] in ("My ", "my "):
         return "'s" + text[2:]
     return None
+
+
+def _begins_with(text: str, names: tuple[str, ...]) -> bool:
+    """Whether a text begins with one of the names as declared: with its article, if it has one."""
+    low = text.casefold()
+    return any(low.startswith((name.casefold() + " ", name.casefold() + "'")) for name in names) or (
+        SPEAKER in names and low.startswith("my ")
+    )
 
 
 def _is_plain(name: str, rest: str, names: Iterable[str]) -> bool:
@@ -194,7 +208,6 @@ def _said_of(name: str, rest: str, bare: bool) -> str | None:
     `bare`: the name's article is left out, so that the next word may belong to it (*user tests*).
     """
     speaker = name == SPEAKER
-    verbs = PLAIN if bare else _THIRDS
     if rest.startswith("'s "):
         return rest if _is_of_something(rest[3:]) else None
     if rest.startswith("' "):
@@ -208,21 +221,51 @@ def _said_of(name: str, rest: str, bare: bool) -> str | None:
     words = rest[1:].split(" ")
     for at, word in enumerate(words[:3]):
         verb = word.rstrip(".")
-        if speaker and verb in THIRD:
-            words[at] = THIRD[verb] + word[len(verb) :]
+        if speaker and (verb in THIRD or _is_present(verb)):
+            words[at] = THIRD.get(verb, third(verb)) + word[len(verb) :]
             return " " + " ".join(words)
-        if (verb in SAME and not bare) or (not speaker and verb in verbs):
+        if verb in (PLAIN | NO_NOUNS if bare else SAME if speaker else _THIRDS):
             return rest
-        if bare and verb in THIRD.values() and _has_object(words, at):
+        if not speaker and _is_third(verb, bare) and _says_so(name, words, at, bare):
             return rest
         if word not in ADVERBS:
             return None
+        bare = bare and word == "only"  # no other adverb stands between *user* and a noun
     return None
+
+
+def _is_present(word: str) -> bool:
+    """Whether a word right behind *I* is a verb in the present, which is on no list."""
+    return (
+        len(word) > 2
+        and word.isascii()
+        and word.isalpha()
+        and word.islower()
+        and not word.endswith(("ed", "ly"))
+        and (not word.endswith("s") or word.endswith("ss"))
+        and word not in OTHER_TIMES | NOT_VERBS
+    )
+
+
+def _is_third(word: str, bare: bool) -> bool:
+    """Whether a word may be a verb in the third person, which is on no list unless `bare`."""
+    if bare:
+        return word in THIRD.values()
+    return word.isalpha() and word.islower() and word.endswith("s") and word not in NOT_VERBS
+
+
+def _says_so(name: str, words: list[str], verb: int, bare: bool) -> bool:
+    """Whether a word that could be a noun in the plural is the only verb."""
+    if bare or name.islower():
+        return _has_object(words, verb)
+    return _FINITE.isdisjoint(word.rstrip(".,") for word in words[verb + 1 :])
 
 
 def _has_object(words: list[str], verb: int) -> bool:
     """Whether a word that could be a plural noun is the only verb: it is followed by its object."""
     behind = words[verb + 1 :]
+    if words[verb] in INTENDING and behind[:1] == ["to"] and _is_present("".join(behind[1:2])):
+        return _FINITE.isdisjoint(word.rstrip(".,") for word in behind)
     begins = behind and (
         behind[0] in en.DETERMINERS | en.NUMBERS.keys()
         or behind[0].isdecimal()

@@ -14,8 +14,10 @@ from palimpsest.streams.guard.data.name_words import (
     AGENTS,
     ALLERGENS,
     ILLNESSES,
+    PEOPLE,
     PETS,
     PLANNING,
+    RELATED,
     ROLES,
 )
 from palimpsest.streams.guard.text.plurals import singular
@@ -24,6 +26,10 @@ ADDRESS = r"(?:Dr|Mr|Mrs|Ms|Prof)\b\.?"
 """A form of address, with the full stop of its abbreviation or without."""
 NAME = rf"(?:{ADDRESS} )?[^\W\d_a-z][\w'\-]*(?: [^\W\d_a-z][\w\-]*){{0,2}}"
 """One to three words that begin with a capital."""
+
+_MONTH = "|".join(sorted(month.capitalize() for month in {*en.MONTHS, "march", "may"}))
+VALUE = rf"(?:[0-9]+|[0-9]{{1,2}} (?:{_MONTH})|(?:{_MONTH}) [0-9]{{1,2}})(?:,? [0-9]{{4}})?"
+"""A number or a date."""
 
 
 def any_of(words: Iterable[str]) -> str:
@@ -52,12 +58,21 @@ def _by_favourite(rest: str) -> str:
 
 _ALLERGY = re.compile(rf" has an? ({any_of(ALLERGENS)}) allergy")
 _BEST = re.compile(r" likes ([\w'\-]+(?: [\w'\-]+){0,2}) best of all ([a-z]+s)")
+_OF_OWNERS = any_of((PEOPLE | RELATED | PETS) - ROLES)
 _COUNT = f"(?:{any_of({'a', 'an', *en.NUMBERS})}|[0-9]+)"
 _WAYS = [
     (re.compile(pattern + r"\Z"), way)
     for pattern, way in (
         (rf"\A('s (?:{any_of(ROLES)}) is) (?:called|named) ({NAME})", r"\1 \2"),
         (rf"\A('s [a-z]+)'s name is ({NAME})", r"\1 is called \2"),
+        (rf"\A has an? ({any_of(ROLES)}) (?:called|named) ({NAME})", r"'s \1 is \2"),
+        (rf"\A has an? ({_OF_OWNERS}) named ({NAME})", r" has a \1 called \2"),
+        (rf"\A('s home is) ({NAME})", r"\1 in \2"),
+        (rf"\A resides in ({NAME})", r" lives in \1"),
+        (r"\A's email address is (\S+@\S+)", r"'s email is \1"),
+        (r"\A's birthday is on (.+)", r"'s birthday is \1"),
+        (rf"\A's date of birth is ({VALUE})", r" was born on \1"),
+        (r"\A is an? (vegan|vegetarian)", r" is \1"),
         (rf"\A is employed by ({NAME})", r"'s employer is \1"),
         (rf"\A comes from ({NAME})", r" is from \1"),
         (rf"\A suffers from ({any_of(ILLNESSES)})", r" has \1"),

@@ -11,8 +11,20 @@ from functools import lru_cache
 
 from palimpsest.contracts.names import SPEAKER
 from palimpsest.streams.guard.data import en
-from palimpsest.streams.guard.data.name_words import AT_HOME, DOING, PEOPLE, ROLES, THIRD
-from palimpsest.streams.guard.reworded import NAME, any_of
+from palimpsest.streams.guard.data.name_words import (
+    AT_HOME,
+    COMMON,
+    DOING,
+    LARGEST,
+    PEOPLE,
+    PETS,
+    PRONOUNS,
+    RELATED,
+    ROLES,
+    THIRD,
+    UNIQUE,
+)
+from palimpsest.streams.guard.reworded import NAME, VALUE, any_of
 
 _PLACE = rf"{NAME}(?:, {NAME})?"
 _TIME = (
@@ -28,7 +40,7 @@ MOST_WORDS = 5
 
 def turned(text: str, names: tuple[str, ...]) -> str | None:
     """The equivalent sentence with one of the names first; None if in doubt."""
-    where, home, role, called, birthplace, time = _patterns(names)
+    where, home, role, kin, called, birthplace, time = _patterns(names)
     if found := where.fullmatch(text):
         place, who, does, stop = found.groups()
         return f"{_capitalised(who)} {does} in {place}{stop}"
@@ -40,7 +52,13 @@ def turned(text: str, names: tuple[str, ...]) -> str | None:
         return f"{_capitalised(what)} is called {name}{stop}"
     if found := role.fullmatch(text):
         name, whose, what, stop = found.groups()
+        if what.startswith("favo") and what.partition(" ")[2] in COMMON and name[1:].islower():
+            name = name.lower()
         return f"{_capitalised(whose)} {what} is {name}{stop}"
+    if (found := kin.fullmatch(text)) and _NO_NAME.isdisjoint(found[1].casefold().split()):
+        name, whose, what, stop = found.groups()
+        who = _subject(whose)
+        return f"{_capitalised(who)} {'have' if who == SPEAKER else 'has'} a {what} called {name}{stop}"
     if found := birthplace.fullmatch(text):
         before, one, other, behind, stop = found.groups()
         who = _subject(one or other)
@@ -66,7 +84,11 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     return (
         re.compile(rf"({_PLACE}) is where ({who}|{theirs}) ({any_of(AT_HOME)})(\.?)"),
         re.compile(rf"({_PLACE}) is home to ({theirs})(\.?)"),
-        re.compile(rf"({NAME}) is ({owns}) ({any_of(ROLES)}|favou?rite [a-z]+)(\.?)"),
+        re.compile(
+            rf"({NAME}|{VALUE}) is ({owns}) ({any_of(ROLES | UNIQUE)}|favou?rite [a-z]+"
+            rf"|(?:{any_of(LARGEST)}) [a-z]+(?: [a-z]+)?)(\.?)"
+        ),
+        re.compile(rf"({NAME}) is ({owns}) ({any_of((PEOPLE | RELATED | PETS) - ROLES)})(\.?)"),
         re.compile(rf"({NAME}) is the name of ((?:{owns}) [a-z]+)(\.?)"),
         re.compile(rf"(?:({NAME}) is ({owns}) birthplace|({begins}) birthplace is ({NAME}))(\.?)"),
         re.compile(rf"({_TIME}),? ({who}) (.+?)(\.?)"),
@@ -95,6 +117,8 @@ def _is_one_deed(clause: str) -> bool:
     return not phrases or (phrases == [1] and lows[1] in en.PLACING | {"to"})
 
 
+_NO_NAME = PRONOUNS | en.SUBJECTS | en.QUANTIFIERS | en.NEGATORS | en.DETERMINERS
+_NO_NAME |= {"who", "somebody", "someone"}
 _MORE = en.FINITE | en.CLAUSES | en.NEGATORS | en.QUANTIFIERS | {"about"}
 
 

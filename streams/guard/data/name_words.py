@@ -90,7 +90,8 @@ _AUXILIARIES = {
 }
 
 
-def _third(base: str) -> str:
+def third(base: str) -> str:
+    """The third person of a verb."""
     if base.endswith(("s", "sh", "ch", "x", "z", "o")):
         return base + "es"
     return base[:-1] + "ies" if _ends_in_consonant_y(base) else base + "s"
@@ -106,7 +107,7 @@ def _ends_in_consonant_y(base: str) -> bool:
     return base.endswith("y") and base[-2] not in "aeiou"
 
 
-THIRD = {base: _third(base) for base in sorted(_REGULAR | _IRREGULAR)} | _AUXILIARIES
+THIRD = {base: third(base) for base in sorted(_REGULAR | _IRREGULAR)} | _AUXILIARIES
 """The third person of a verb, by the form that stands behind *I*."""
 
 SAME = (
@@ -144,7 +145,35 @@ PLAIN = (
         ).split()
     )
 )
-"""Verbs that are no part of a noun behind *user*: not those of *user tests* or *user needs*."""
+"""Verbs that are no part of a noun behind *user*: not those of *user tests* or *user needs*.
+
+A note may begin with one and leave out who does it.
+"""
+
+NO_NOUNS = frozenset(
+    map(
+        third,
+        (
+            "accept add admire adopt adore agree allow apologise apologize appear apply"
+            " appreciate argue arrange ask aspire assume bake behave believe belong borrow"
+            " breathe celebrate choose collaborate collect compare compete complain compose"
+            " consider consult consume contribute correct crave criticise criticize cultivate"
+            " decide declare decorate dedicate defend deliver deny depend deserve despise detest"
+            " dine disagree discuss dislike donate earn educate embroider emigrate employ"
+            " encourage enter entertain examine exist expect explore express follow forget"
+            " freelance gather happen identify ignore imagine immigrate improve include inherit"
+            " insist inspect instruct insure intend introduce invent juggle lend loathe marry"
+            " meditate memorise memorize migrate multiply narrate negotiate obey observe obtain"
+            " operate oppose perform persuade possess pour practise pray preach prepare pretend"
+            " prevent pronounce propose protect prove provide pursue realise realize recognise"
+            " recognize recover rely remind remove renovate replace represent require reside"
+            " respond restore retire seek settle socialise socialize specialise specialize"
+            " subscribe succeed suggest suppose survive swear tend tolerate translate weigh"
+            " worship"
+        ).split(),
+    )
+)
+"""Verbs whose third person is no noun in the plural."""
 
 FIRST_AND_SECOND = frozenset(
     "i me my mine myself we us our ours ourselves you your yours yourself yourselves".split()
@@ -158,6 +187,38 @@ PRONOUNS = FIRST_AND_SECOND | frozenset(
     ).split()
 )
 """Behind *I* none of these is the subject; behind a name it may be."""
+
+OTHER_TIMES = en.PASTS | frozenset(
+    (
+        "beat bet bid bit bled bore bound bred broadcast burst bust cast clad come cost crept cut dealt"
+        " dove dreamt drew dug dwelt fed fit fled flew forecast fought froze ground hid hit hung"
+        " hurt input knelt laid lay leant leapt lent let lit meant met misread offset outbid output"
+        " overcome preset proofread put quit rang read rent reread reset rid rode rose run sank"
+        " saw set shed shone shook shot shut slid slit slew smelt sought span spat sped spelt spilt spit"
+        " split spoilt spread sprang spun stole stood strode struck stuck stung sublet swept swore"
+        " sweat swung thrust threw tore trod typeset undercut upset wed wet withdrew woke wound wove wrung"
+    ).split()
+)
+"""Forms behind *I* that are, or may be, of the past."""
+
+NOT_VERBS = (
+    en.CLAUSES
+    | en.PREPOSITIONS
+    | en.NEGATORS
+    | en.QUANTIFIERS
+    | en.AUXILIARIES
+    | PRONOUNS
+    | ADVERBS
+    | frozenset(
+        (
+            "all almost alone already also am better both either else even ever far first full half"
+            " here how instead less may maybe might more much must once ought own perhaps pretty"
+            " quite rather sad shall so somehow soon sure then there therefore though thus today"
+            " together tomorrow tonight too twice very well whatever when where why yesterday yet"
+        ).split()
+    )
+)
+"""What may stand behind *I* and is no verb, or one whose third person has no *s*."""
 
 NEVER = frozenset(
     "january february march april may june july august september october november december monday"
@@ -197,6 +258,31 @@ NOTED = (
 )
 """Verbs of the present with which a note begins that leaves out who does it."""
 
+UNIQUE = frozenset(
+    (
+        "alma mater|birthday|blood group|blood type|date of birth|hometown|maiden name|middle name"
+        "|mother tongue|nationality|native language|shoe size|star sign|surname"
+    ).split("|")
+)
+"""What everybody has one of."""
+
+LARGEST = frozenset(
+    (
+        "best biggest closest dearest eldest fastest greatest largest latest longest main nearest"
+        " newest oldest shortest smallest strongest tallest weakest worst youngest"
+    ).split()
+)
+"""Words by which a thing is the only one of its kind."""
+
+COMMON = frozenset(
+    (
+        "animal beverage breakfast cake cheese class color colour cuisine dance dessert"
+        " dish drink exercise flavor flavour flower food fruit genre hobby ingredient instrument"
+        " meal meat pastime pet pizza topping season snack spice sport subject tree vegetable"
+    ).split()
+)
+"""Kinds of things whose names are common nouns: a capital is the sentence's."""
+
 PEOPLE = frozenset(
     (
         "aunt brother cousin daughter father friend grandfather grandmother granddaughter grandson"
@@ -235,6 +321,9 @@ ILLNESSES = frozenset(
 
 PLANNING = {"planning": "plans", "hoping": "hopes", "intending": "intends"}
 """Verbs that say the same of now and of every day."""
+
+INTENDING = frozenset({"aims", "hopes", "intends", "plans"})
+"""Verbs, before *to* and another verb."""
 
 AGENTS = {
     "admirer of": "admires",

@@ -55,6 +55,14 @@ User's wife is called Bea. / My wife is called Bea.
 I no longer eat meat. / Ada no longer eats meat.
 Ada thinks she is right. / The user thinks she is right.
 Ada lives with her sister. / The user lives with her sister.
+user lives in Rome / I live in Rome.
+I close on Mondays. / Ada closes on Mondays.
+I close on Mondays. / The user closes on Mondays.
+I deglaze the pan. / Ada deglazes the pan.
+I quickstep. / Ada quicksteps.
+User delivers bread. / I deliver bread.
+User plans to move to Rome. / Ada plans to move to Rome.
+User often works at night. / I often work at night.
 """
 DIFFERENT = """
 I told Ada a story. / Ada told me a story.
@@ -153,6 +161,28 @@ Ada Lovelace Day is on Monday. / Ada Day is on Monday.
 Run as I. / Run as Ada.
 ./ada lives in rome / I live in rome
 I live in Rome `now`. / Ada lives in Rome `now`.
+I fell trees. / Ada fells trees.
+I found firms. / Ada founds firms.
+I saw wood. / Ada saws wood.
+I lay bricks. / Ada lays bricks.
+I ground beans. / Ada grounds beans.
+I wound clocks. / Ada wounds clocks.
+I bore people. / Ada bores people.
+I bound books. / Ada bounds books.
+I quit on Mondays. / Ada quits on Mondays.
+I slew cranes. / Ada slews cranes.
+I once lived in Rome. / Ada onces lived in Rome.
+I deglazed the pan. / Ada deglazes the pan.
+I deglaze the pan. / Ada deglazed the pan.
+I needed help. / Ada needs help.
+I close on Mondays. / Bob closes on Mondays.
+I close my shop. / Ada closes her shop.
+User accounts close on Mondays. / I account close on Mondays.
+User closes on Mondays. / I close on Mondays.
+User plans for Rome. / I plan for Rome.
+User plans to Rome. / I plan to Rome.
+User only tests fail. / I only test fail.
+Ada statues are old. / I statue are old.
 """
 OTHERS = {
     ("April", "I"): "April was busy. / I was busy.",
@@ -161,6 +191,7 @@ OTHERS = {
     ("Will", "I"): "will live in Rome / I live in Rome",
     ("Ada", "Eve"): "I live in Rome. / Ada lives in Rome.",
     ("Ada", "I"): "The user lives in Rome. / I live in Rome.",
+    ("Ada", "the user"): "User drives on the server. / Ada drives on the server.",
     ("the user", "I"): "Ada lives in Rome. / I live in Rome.",
 }
 """By the owner's names, a pair that differs."""
@@ -195,6 +226,12 @@ def test_only_declared_names_count_and_none_that_is_another_word(
 ) -> None:
     [(one, other)] = pairs(pair)
     assert not joined(one, other, names)
+
+
+def test_user_is_no_part_of_another_noun_if_declared_as_a_name() -> None:
+    one, other = "User studies law.", "I study law."
+    assert not joined(one, other, NAMES)
+    assert joined(one, other, (*NAMES, "User"))
 
 
 def test_a_text_is_not_changed_where_nobody_has_names() -> None:

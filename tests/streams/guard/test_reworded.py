@@ -48,6 +48,20 @@ gets sick on coaches / The user gets sick on coaches.
 User supports Aston Villa. / I support Aston Villa.
 I bank with Monzo. / Ada banks with Monzo.
 Tom is Ada's boyfriend. / My boyfriend is Tom.
+Wout is Ada's brother. / I have a brother named Wout.
+Rex is my dog / The user has a dog called Rex
+Ada has a boss called Eve. / Eve is Ada's boss.
+Eve is Ada's closest friend. / My closest friend is Eve.
+Rome is my hometown. / Ada's hometown is Rome.
+3 May is Ada's birthday. / My birthday is on 3 May.
+Ada's date of birth is 3 May 1991. / I was born on 3 May 1991.
+39 is Ada's shoe size. / My shoe size is 39.
+Green is Ada's favourite colour. / My favorite color is green.
+Tea is my favourite drink. / Ada's favourite drink is tea.
+Ada's home is Rome. / My home is in Rome.
+Ada resides in Rome. / I live in Rome.
+My email address is ada@example.org. / Ada's email is ada@example.org.
+I am a vegetarian. / Ada is vegetarian.
 """
 DIFFERENT = """
 Ada has a food allergy. / Ada is allergic to food.
@@ -161,6 +175,56 @@ User reports Tuesday. / I report Tuesday.
 User visits fall. / I visit fall.
 User supports Aston Villa. / Bob supports Aston Villa.
 I bank on Bob. / Ada banks with Bob.
+Wout is Ada's brother. / Ada's brother is Wout.
+Wout is Ada's brother. / Ada has a brother called Bob.
+Wout is Ada's brother. / Ada has a sister called Wout.
+Wout is Ada's brother. / Bob has a brother called Wout.
+Wout is Ada's brother. / Ada had a brother called Wout.
+Wout was Ada's brother. / Ada has a brother called Wout.
+Wout is not Ada's brother. / Ada has a brother called Wout.
+Wout is Ada's half-brother. / Ada has a brother called Wout.
+Wout is Ada's brother's dog. / Ada has a brother called Wout.
+Wout is like Ada's brother. / Ada has a brother called Wout.
+Nobody is Ada's friend. / Ada has a friend called Nobody.
+Everybody is Ada's friend. / Ada has a friend called Everybody.
+He is Ada's brother. / Ada has a brother called He.
+This is Ada's dog. / Ada has a dog called This.
+A Boxer is Ada's dog. / Ada has a dog called A Boxer.
+Late is Ada's brother. / Ada has a late brother.
+Eve is Ada's close friend. / Ada's close friend is Eve.
+Eve is Ada's older sister. / Ada's older sister is Eve.
+Eve is Ada's oldest friend. / Ada's oldest friend is Bea.
+Eve is Ada's oldest friend. / Ada's youngest friend is Eve.
+Eve is Ada's oldest friend. / Ada's friend is Eve.
+Rich is Ada's oldest friend. / Ada's oldest friend is rich.
+Rome is Ada's hometown. / Ada lives in Rome.
+Rome is Bob's hometown. / Ada's hometown is Rome.
+3 May is Ada's birthday. / Ada's birthday is 8 May.
+3 May is Ada's deadline for Rome. / Ada's deadline is 3 May.
+3 May was Ada's birthday. / Ada's birthday is 3 May.
+Ada's date of birth is unknown. / Ada was born on unknown.
+Ada's date of birth is 3 May 1991. / Ada was born on 3 May 1994.
+Ada's son's date of birth is 3 May 1991. / Ada was born on 3 May 1991.
+39 is Ada's shoe size. / Ada's shoe size is 38.
+39 is Ada's age. / Ada's shoe size is 39.
+Green is Ada's favourite artist. / Ada's favourite artist is green.
+Green is Ada's favourite colour. / Ada's favourite fruit is green.
+Green was Ada's favourite colour. / Ada's favourite colour is green.
+Green is not Ada's favourite colour. / Ada's favourite colour is green.
+Tea is Ada's least favourite drink. / Ada's favourite drink is tea.
+Ada's home is Rome. / Ada's home is near Rome.
+Ada's home is clean. / Ada's home is in clean.
+Ada's home is a boat. / Ada's home is in a boat.
+Ada's home was Rome. / Ada's home is in Rome.
+Ada's home is Rome. / Ada lives in Rome.
+Ada resides in Rome. / Ada was born in Rome.
+Ada resided in Rome. / Ada lives in Rome.
+Ada resides in fear. / Ada lives in fear.
+Ada's email address is long. / Ada's email is long.
+Ada's email address is ada@example.org. / Ada's email is ada@example.com.
+Ada is no vegetarian. / Ada is vegetarian.
+Ada was a vegetarian. / Ada is vegetarian.
+Ada is a vegetarian cook. / Ada is vegetarian.
 """
 
 

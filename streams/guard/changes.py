@@ -20,6 +20,7 @@ from palimpsest.streams.guard.data.en import BE, DETERMINERS, NEGATORS, PASTS
 from palimpsest.streams.guard.data.frame_words import LIGHT, VERBS
 from palimpsest.streams.guard.reading import Reading
 from palimpsest.streams.guard.text.plurals import singular
+from palimpsest.streams.guard.values import is_in_a_table, tells_by_a_word
 
 LONGEST = 30
 """Maximum number of tokens; a longer text tells a story or reports several things."""
@@ -30,10 +31,12 @@ _THING = [(word,) for word in DETERMINERS]
 
 
 def tells_change(text: Reading) -> bool:
-    """Whether a text says, by words of English, that something has changed."""
+    """Whether a text says, by words of its language, that something has changed."""
     lows = text.lows
     if "?" in lows or len(lows) > LONGEST:
         return False
+    if is_in_a_table(text.text, lows):
+        return tells_by_a_word(text.text, lows)
     if not NOW_OTHERWISE.isdisjoint(lows) or ("but" in lows and _negates(lows)):
         return True  # now …, and: not … but …
     if any(low in CHANGED and lows[at - 1 : at] not in _THING for at, low in enumerate(lows)):

@@ -38,12 +38,14 @@ def frame(one: Reading, other: Reading) -> bool:
 
     The value stands between the words that both begin with and those that both end with: 1 to
     `LONGEST` words in either text, after the verb of its sentence, none of them a verb, a
-    preposition or a pronoun. Texts that ask or negate have no frame, nor do those that are
-    certainly not English, because it is unknown what they negate. Near-identical texts have none
-    either.
+    preposition or a pronoun. Texts that ask or negate have no frame. For those that are not
+    English, `values` has other rules. Near-identical texts have no frame either.
     """
     return (
-        _differ_in_a_value(one, other) or _of_one_thing(one, other) or _of_one_label(one, other)
+        _differ_in_a_value(one, other)
+        or _of_one_thing(one, other)
+        or _of_one_label(one, other)
+        or not one.values.isdisjoint(other.values)
     ) and explain(one, other) is None
 
 
@@ -90,6 +92,8 @@ def _thing(said: StatedTokens) -> tuple[str, ...] | None:
 def begins_otherwise(text: str, other: Reading) -> bool:
     """Whether a text not read yet certainly shares no frame with one that has been read."""
     opened = other.opening
+    if other.values:
+        return False
     if opened is None:
         return _label(other.statement) is None
     if text.isascii():
@@ -143,6 +147,7 @@ def frame_keys(text: Reading) -> list[tuple[str, ...]]:
     """
     opened, said = text.opening, text.statement
     found = [label] if (label := _label(said)) is not None else []
+    found += text.values
     if opened is None:
         return found
     found.append((*opened, singular(said.lows[-1])))

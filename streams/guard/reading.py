@@ -28,6 +28,7 @@ from palimpsest.streams.guard.text.tokeniser import (
     tokenise,
 )
 from palimpsest.streams.guard.text.verbs import may_be_verb
+from palimpsest.streams.guard.values import Key, value_keys
 
 
 class StatedTokens(NamedTuple):
@@ -156,6 +157,13 @@ class Reading:
             if may_be_verb(lows, kinds, at):
                 return lows[: at + 1]
         return None
+
+    @cached_property
+    def values(self) -> frozenset[Key]:
+        """What is left of it without each part that may be a value; empty for English."""
+        if self.sentences != 1 or self.is_english:
+            return frozenset()
+        return frozenset(value_keys(self.text, self.statement.lows, self.statement.kinds))
 
     @cached_property
     def clues(self) -> Clues:

@@ -84,7 +84,7 @@ home airport: Porto / home town: Porto
 Note: tea with Bob / Note: tea with Eve
 Ada: likes tea / Ada: hates coffee
 allergies: none / allergies: nuts
-Sie wohnt mit ihrem Hund in Paris. / Sie wohnt mit ihrem Hund in Rom.
+Zij woont niet in Parijs. / Zij woont niet in Rome.
 Ada lives in Rome. / Ada lives in Rome.
 """
 

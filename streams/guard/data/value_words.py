@@ -1,0 +1,75 @@
+"""By which words a value is told from another difference, in languages other than English.
+
+They join nothing, and the guard's hash does not cover them, as it covers none of English frames.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ValueWords:
+    """The words of a language, in small letters."""
+
+    counted: frozenset[str] = frozenset()
+    """Words of its table that say what a text is about: verbs, and whose something is."""
+    adding: frozenset[str] = frozenset()
+    """Verbs that hold of many things at once; in Chinese and Japanese, parts of words."""
+    changed: frozenset[str] = frozenset()
+    """What says that something is no longer as it was; there, too, parts of words."""
+
+
+def _of(counted: str = "", adding: str = "", changed: str = "") -> ValueWords:
+    return ValueWords(*(frozenset(words.casefold().split()) for words in (counted, adding, changed)))
+
+
+VALUE_WORDS = {
+    "de": _of(
+        "ich wir mein meine sein seine ihr ihre wohnt lebt heißt arbeitet kommt geht",
+        "mag mögen liebt liebe hasst hasse spricht spreche kennt kenne liest lese isst esse trinkt"
+        " trinke spielt spiele will möchte braucht brauche besucht besuche besuchte kauft kaufte"
+        " gekauft gesehen gelesen gern gerne",
+        "jetzt nun inzwischen mittlerweile neuerdings umgezogen gewechselt wechselte mehr statt"
+        " neue neuer neues neuen kürzlich",
+    ),
+    "fr": _of(
+        "je nous mon ma mes son sa ses habite vit travaille",
+        "aime adore déteste parle connaît lit mange boit joue veut voudrait visite visité acheté vu",
+        "maintenant désormais dorénavant plus déménagé changé nouveau nouvelle récemment",
+    ),
+    "es": _of(
+        "yo nosotros mi mis su sus vive trabaja",
+        "gusta gustan ama odia habla conoce lee come bebe toma juega quiere necesita visitó compró",
+        "ahora ya mudado mudó cambió cambiado nuevo nueva recientemente",
+    ),
+    "zh": _of(
+        adding="喜欢 爱 讨厌 会说 懂 看 读 吃 喝 玩 想要 需要 去过 买",
+        changed="现在 如今 搬到 搬去 搬家 换成 改成 不再 新的",
+    ),
+    "ja": _of(
+        adding="好き 嫌い 食べ 飲 話 読 見 弾 欲しい 買 訪 知って 遊",
+        changed="現在 引っ越 変わ 変え 変更 新しい 辞め やめ 転職 今は",
+    ),
+}
+"""By the code of the language."""
+
+MORE_LIGHT = frozenset(
+    (
+        "bin bist waren werde werden habe hatte suis ai avait était étaient estoy tengo tenía están"
+    ).split()
+)
+"""Forms of *be* and *have* that no table lists."""
+IN_ENGLISH = frozenset(
+    "a am an chaque come den die dix dort era hat he in ma me no once plus sans sin six son war".split()
+)
+"""Words of the tables that English has as well: they prove no other language."""
+AND = frozenset("und oder et ou y o e".split())
+"""Behind these words somebody else is named."""
+
+CHINESE_NO_VALUE = frozenset("的了在是和与及跟也都就把被给从到向对为因但或吗呢吧着过有会能要")
+"""Characters that have a function: with them, a pair differs in what is said."""
+CHINESE_OTHERS = frozenset("妹姐哥弟妈爸父母儿女妻夫友叔姨爷奶他她它我你们")
+"""Characters of people: with them, a pair differs in of whom it is said."""
+JAPANESE_NO_VALUE = ("は", "が", "も", "の", "と", "さん", "ちゃん", "くん")
+"""What follows of whom something is said, and what one likes; a value has another particle."""

@@ -1,0 +1,144 @@
+"""Frames of texts that are not English (docs/guard.md, Frames): they differ in one value.
+
+*Ada wohnt in Paris / in Rom*, 「パリに住んでいる / ローマに住んでいる」. No list of verbs tells
+here where a value may stand, so a text has a key for each of its parts that may be one: what is
+left without it. Two texts of a frame share a key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from palimpsest.streams.guard.data.closed_class import CONTENT, ENGLISH, OTHERS
+from palimpsest.streams.guard.data.language_table import HAN, KANA
+from palimpsest.streams.guard.data.tables import BUILT_IN, TABLES
+from palimpsest.streams.guard.data.value_words import (
+    AND,
+    CHINESE_NO_VALUE,
+    CHINESE_OTHERS,
+    IN_ENGLISH,
+    JAPANESE_NO_VALUE,
+    MORE_LIGHT,
+    VALUE_WORDS,
+)
+from palimpsest.streams.guard.text.tokeniser import SIGN, Kind
+
+Key = tuple[str, ...]
+
+LONGEST = 3
+"""Maximum number of words of a value."""
+FEWEST = 2
+"""Minimum number of words of content around a value."""
+MOST_WORDS = 20
+MOST_CHARACTERS = 60
+"""A longer text tells a story or reports several things."""
+LONGEST_CHINESE = 6
+"""Maximum number of characters of a value in Chinese."""
+_BEGINS = 2
+"""Number of words, and of characters in Chinese, before a value: of whom something is said."""
+
+_LATIN = {code: table for code, table in TABLES.items() if table.script == "latin"}
+_FUNCTIONS = frozenset(word for table in _LATIN.values() for word in table.words)
+_FUNCTIONS -= BUILT_IN.numbers.keys()
+_COUNTED = frozenset(word for code in _LATIN for word in VALUE_WORDS[code].counted)
+_ADDING = frozenset(word for code in _LATIN for word in VALUE_WORDS[code].adding)
+_CHANGED = frozenset(word for code in _LATIN for word in VALUE_WORDS[code].changed)
+_NEGATORS = frozenset(word for table in _LATIN.values() for word in table.negators)
+_NONE_OF_THEIRS = (ENGLISH | CONTENT | OTHERS) - _FUNCTIONS
+_PROOF = (_FUNCTIONS | BUILT_IN.numbers.keys()) - IN_ENGLISH
+_LIGHT = (_FUNCTIONS - _COUNTED) | _ADDING | MORE_LIGHT
+_KANA, _KANA_OR_HAN = re.compile(f"[{KANA}]"), re.compile(f"[{KANA}{HAN}]")
+_HIRAGANA = r"\u3041-\u309f"
+_RUN = re.compile(rf"[^{_HIRAGANA}\s、，。．.!！?？「」『』（）()]+")
+"""What may be a value in Japanese: all but hiragana, of which particles and endings are made."""
+
+
+def value_keys(text: str, lows: Sequence[str], kinds: Sequence[Kind]) -> Iterator[Key]:
+    """What is left of a sentence without each part that may be a value.
+
+    `lows` and `kinds` are its tokens without the last full stop. None for English, nor for a text
+    that asks or negates.
+    """
+    if not text.isascii() and _KANA_OR_HAN.search(text):
+        yield from (_japanese if _KANA.search(text) else _chinese)(text.rstrip("。．.!！"))
+    elif is_in_a_table(text, lows):
+        yield from _latin(lows, kinds)
+
+
+def is_in_a_table(text: str, lows: Iterable[str]) -> bool:
+    """Whether a text is in a language of a table, and has no word of English or of another one."""
+    if not text.isascii() and _KANA_OR_HAN.search(text):
+        return True
+    return not _PROOF.isdisjoint(lows) and _NONE_OF_THEIRS.isdisjoint(lows)
+
+
+def tells_by_a_word(text: str, lows: Iterable[str]) -> bool:
+    """Whether a text that is not English has a word by which it tells of a change."""
+    if not text.isascii() and _KANA_OR_HAN.search(text):
+        words = VALUE_WORDS["ja" if _KANA.search(text) else "zh"].changed
+        return len(text) <= MOST_CHARACTERS and any(word in text for word in words)
+    return not _CHANGED.isdisjoint(lows)
+
+
+def _latin(lows: Sequence[str], kinds: Sequence[Kind]) -> Iterator[Key]:
+    """For each span of one to three words behind the second word, the words around it."""
+    words = sum(kind is not SIGN for kind in kinds)
+    if not 0 < words <= MOST_WORDS or "?" in lows or not _NEGATORS.isdisjoint(lows):
+        return
+    for start in range(_BEGINS, len(lows)):
+        for stop in range(start + 1, min(start + LONGEST, len(lows)) + 1):
+            value, around = lows[start:stop], [*map(_bare, (*lows[:start], *lows[stop:]))]
+            if kinds[stop - 1] is SIGN or not _FUNCTIONS.isdisjoint(value):
+                break
+            said = sum(low[0].isalpha() and low not in _LIGHT for low in around)
+            adds = not (all(map(_is_number, value)) or _ADDING.isdisjoint(around))
+            # A verb may come first: the language leaves out who does it, or joins both (*j'habite*).
+            said += around[0] in _COUNTED or around[0] != lows[0]
+            if said >= FEWEST and not adds and lows[start - 1] not in AND:
+                yield ("latin", *lows[:start], "", *lows[stop:])
+
+
+def _bare(low: str) -> str:
+    """A word without another one before its apostrophe: *habite* in *j'habite*."""
+    return low.partition("'")[2] or low
+
+
+def _is_number(low: str) -> bool:
+    return low in BUILT_IN.numbers or low[0].isdecimal()
+
+
+def _japanese(text: str) -> Iterator[Key]:
+    if len(text) > MOST_CHARACTERS or text.endswith("か") or _negates(text, "ja"):
+        return
+    adds = any(word in text for word in VALUE_WORDS["ja"].adding)
+    runs = list(_RUN.finditer(text))
+    for run in runs:
+        behind = text[run.end() :]
+        if behind.startswith(JAPANESE_NO_VALUE) or (adds and not _counts(run[0])):
+            continue
+        # A verb behind the value says enough: who does it is often left out.
+        if run is not runs[-1] or len(runs) > (1 if _counts(run[0]) else FEWEST):
+            yield ("ja", text[: run.start()], behind)
+
+
+def _chinese(text: str) -> Iterator[Key]:
+    if len(text) > MOST_CHARACTERS or _negates(text, "zh"):
+        return
+    adds = any(word in text for word in VALUE_WORDS["zh"].adding)
+    for start in range(_BEGINS, len(text)):
+        for stop in range(start + 1, min(start + LONGEST_CHINESE, len(text)) + 1):
+            value = text[start:stop]
+            if not (CHINESE_NO_VALUE | CHINESE_OTHERS).isdisjoint(value):
+                break
+            if (not adds or _counts(value)) and len(text) - len(value) > _BEGINS + 1:
+                yield ("zh", text[:start], text[stop:])
+
+
+def _counts(value: str) -> bool:
+    return value[:1].isdecimal() or value[:1] in TABLES["ja"].digits | TABLES["zh"].digits
+
+
+def _negates(text: str, code: str) -> bool:
+    negators = TABLES[code].negators
+    return any(word in text for word in negators if code == "zh" or len(word) > 1) or "？" in text

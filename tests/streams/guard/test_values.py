@@ -1,0 +1,116 @@
+"""Frames of texts that are not English: what differs in one value, and what differs otherwise."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palimpsest.streams.guard import begins_otherwise, frame, frame_keys, kept_reading, tells_change
+from tests.streams.guard.test_names import pairs
+
+FRAMES = """
+Ada wohnt in Paris. / Ada wohnt in Rom.
+Ada arbeitet bei Google. / Ada arbeitet bei Meta.
+Ada hat zwei Katzen. / Ada hat drei Katzen.
+Meine Telefonnummer ist 555 0101. / Meine Telefonnummer ist 555 0199.
+Ada geht montags ins Fitnessstudio. / Ada geht donnerstags ins Fitnessstudio.
+Adas Hausarzt heißt Dr. Weber. / Adas Hausarzt heißt Dr. Lang.
+Ada fährt einen Volvo. / Ada fährt einen Tesla.
+Adas Lieblingsfarbe ist Grün. / Adas Lieblingsfarbe ist Blau.
+Ich wohne in Paris. / Ich wohne in Rom.
+Der Nutzer wohnt in Paris. / Der Nutzer wohnt in Rom.
+J'habite à Paris. / J'habite à Rome.
+Ada habite à Paris. / Ada habite à Rome.
+Mon médecin est le docteur Weber. / Mon médecin est le docteur Lang.
+Ana vive en París. / Ana vive en Roma.
+Vive en París / Vive en Roma
+Mi número es 555 0101. / Mi número es 555 0199.
+パリに住んでいる / ローマに住んでいる
+エイダはパリに住んでいます。 / エイダはローマに住んでいます。
+エイダはグーグルで働いている。 / エイダはメタで働いている。
+猫を二匹飼っている / 猫を三匹飼っている
+エイダの電話番号は555 0101です。 / エイダの電話番号は555 0199です。
+毎週月曜日にジムに通っている。 / 毎週木曜日にジムに通っている。
+エイダの主治医は田中先生です。 / エイダの主治医は森先生です。
+車はボルボに乗っている / 車はテスラに乗っている
+艾达住在巴黎。 / 艾达住在罗马。
+她在谷歌工作。 / 她在脸书工作。
+她有两只猫。 / 她有三只猫。
+艾达的电话是5550101。 / 艾达的电话是5550199。
+艾达住在北京。 / 艾达住在南京。
+Wir treffen uns um 9:30 in Bonn. / Wir treffen uns um 10:15 in Bonn.
+"""
+NO_FRAMES = """
+Ada wohnt in Rom. / Bob wohnt in Rom.
+Ada wohnt in Paris. / Ada wohnte in Rom.
+Ada trinkt gerne Kaffee. / Ada trinkt gerne Tee.
+Ada mag Hunde. / Ada mag Katzen.
+Ada arbeitet nie am Montag. / Ada arbeitet nie am Freitag.
+Das Treffen ist am Montag. / Das Treffen ist um zwölf.
+Ada hat einen Hund. / Ada hat einen Bruder.
+Ada spricht Deutsch. / Ada spricht Englisch.
+Meine Schwester wohnt in Rom. / Mein Bruder wohnt in Rom.
+Ada ist Bäckerin. / Ada ist Lehrerin.
+Wohnt Ada in Rom? / Wohnt Ada in Paris?
+Ada und Bob wohnen in Rom. / Ada und Eve wohnen in Rom.
+Elle aime le thé. / Elle aime le café.
+Ana no come carne. / Ana no come pescado.
+A Ana le gusta el té. / A Ana le gusta el café.
+エイダはコーヒーが好きだ。 / エイダはお茶が好きだ。
+エイダはローマに住んでいる。 / ボブはローマに住んでいる。
+エイダの妹はローマに住んでいる。 / エイダの弟はローマに住んでいる。
+パリには住んでいない / ローマには住んでいない
+エイダは学生です。 / エイダは先生です。
+ビールを飲む / ワインを飲む
+艾达喜欢茶。 / 艾达喜欢咖啡。
+艾达不住在巴黎。 / 艾达不住在罗马。
+我妹妹住在罗马。 / 我姐姐住在罗马。
+艾达的妹妹住在罗马。 / 艾达的姐姐住在罗马。
+她住在罗马。 / 他住在罗马。
+Ada wohnt in Paris. / Ada wohnt in Paris
+Ada wohnt in Paris. Sie singt. / Ada wohnt in Rom. Sie singt.
+Ada wohnt in Rom. / Ada habite à Rome.
+No sé dónde vive Ana. / No sé dónde vive Eva.
+エイダはどこに住んでいますか / エイダはどこで働いていますか
+艾达住在巴黎吗？ / 艾达住在罗马吗？
+"""
+CHANGES = """
+Ada wohnt jetzt in Rom. / Ada wohnt in Rom.
+Ada ist nach Rom umgezogen. / Ada ist in Rom.
+Elle habite désormais à Rome. / Elle habite à Rome.
+Ana ha cambiado de trabajo. / Ana tiene un trabajo.
+エイダはローマに引っ越した。 / エイダはローマに住んでいる。
+她搬到罗马了。 / 她住在罗马。
+"""
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(FRAMES))
+def test_texts_of_a_frame_share_a_key(one: str, other: str) -> None:
+    a, b = kept_reading(one), kept_reading(other)
+    assert frame(a, b)
+    assert frame(b, a)
+    assert not set(frame_keys(a)).isdisjoint(frame_keys(b))
+    assert not (begins_otherwise(one, b) or begins_otherwise(other, a))
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(NO_FRAMES))
+def test_texts_of_no_frame(one: str, other: str) -> None:
+    assert not frame(kept_reading(one), kept_reading(other))
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(CHANGES))
+def test_a_change_is_told_by_words_of_the_language(one: str, other: str) -> None:
+    assert tells_change(kept_reading(one))
+    assert not tells_change(kept_reading(other))
+
+
+def test_english_has_no_such_keys() -> None:
+    for text in ("Ada lives in Paris.", "I have two cats.", "no pets", "home airport: Porto"):
+        assert kept_reading(text).values == frozenset()
+
+
+@given(st.text("Ada wohntiRm.ßé 3住在巴黎パリにんでいる。", max_size=30))
+def test_every_text_has_keys_and_no_frame_with_itself(text: str) -> None:
+    reading = kept_reading(text)
+    assert not frame(reading, reading)

@@ -29,8 +29,11 @@ from palimpsest.streams.guard.data.name_words import (
     THIRD,
     third,
 )
+from palimpsest.streams.guard.data.value_words import THIRD_GERMAN, third_german
 from palimpsest.streams.guard.reworded import ADDRESS, reworded
+from palimpsest.streams.guard.text.language import is_foreign
 from palimpsest.streams.guard.turned import turned
+from palimpsest.streams.guard.values import is_in_a_table
 
 _ARTICLES = frozenset({"the", "a", "an"})
 _FIRST = frozenset("i me my mine myself".split())
@@ -45,6 +48,8 @@ _SAYS_MORE = re.compile(r"[?!\"“”«»()\[\]{}<>`\n\t]|[;:](?=\s)|[.](?=\s)")
 _ADDRESSES = re.compile(rf"\b{ADDRESS}(?=\s)|\S+@\S+")
 """The full stop of *Dr.* does not end a sentence, and a name in an email address is ignored."""
 _POSSESSIVE = re.compile(r"\b(?:my|his|her|their)\b")
+_MEIN = frozenset("mein meine meinen meinem meiner meines mich mir".split())
+_MINE = re.compile("mein(?:e|en|em|er|es)? ", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
 
 
@@ -92,8 +97,34 @@ def said_of_owner(text: str, names: tuple[str, ...]) -> str:
     All possessives become *their* (*Ada uses Vim as her editor*, *I use Zed as my editor*), which
     may be wrong, but joins nothing.
     """
-    said = called_alike(text, names) or _said_loosely(text.replace("’", "'"), names)
+    plainly = text.replace("’", "'")
+    if is_in_a_table(text, _words(plainly)):
+        return _said_elsewhere(plainly, names)
+    said = called_alike(text, names) or _said_loosely(plainly, names)
     return text if said is None else _POSSESSIVE.sub("their", said)
+
+
+def _said_elsewhere(said: str, names: tuple[str, ...]) -> str:
+    """A text that is not English, for frames only, said of one name of the owner.
+
+    In Japanese a name at the beginning is left out, as it often is; in German a verb behind *ich*
+    is put into the third person.
+    """
+    who = _spoken(names)
+    for name in sorted(names, key=len, reverse=True):
+        low, rest = name.casefold(), said[len(name) :]
+        if not said.casefold().startswith(low):
+            continue
+        if is_foreign(name[-1]):
+            return rest.removeprefix("は").lstrip("、") if rest.startswith("は") else who + rest
+        if rest.startswith(" "):
+            verb, _, more = rest[1:].partition(" ")
+            return f"{who} {THIRD_GERMAN.get(verb) or third_german(verb)} {more}"
+        if rest.startswith("s "):
+            return who + rest
+    if any(name.casefold() == "ich" for name in names) and (mine := _MINE.match(said)):
+        return f"{who}s {said[mine.end() :]}"
+    return said
 
 
 def _said_loosely(said: str, names: tuple[str, ...]) -> str | None:
@@ -113,8 +144,12 @@ def _said_loosely(said: str, names: tuple[str, ...]) -> str | None:
 def speaks_of(text: str, names: tuple[str, ...]) -> bool:
     """Whether a text has one of an owner's names anywhere, or a pronoun of the first person."""
     words = {part for word in _words(text.replace("’", "'")) for part in word.split("'")}
+    if is_in_a_table(text, words):
+        words |= {word.removesuffix("s") for word in words} | ({"ich"} if words & _MEIN else set())
     return any(
-        not words.isdisjoint(_FIRST)
+        name in text
+        if is_foreign(name[-1])
+        else not words.isdisjoint(_FIRST)
         if name == SPEAKER
         else words.issuperset(set(_words(name)) - _ARTICLES)
         for name in names
@@ -169,9 +204,9 @@ def _behind(text: str, name: str) -> str | None:
 def _begins_with(text: str, names: tuple[str, ...]) -> bool:
     """Whether a text begins with one of the names as declared: with its article, if it has one."""
     low = text.casefold()
-    return any(low.startswith((name.casefold() + " ", name.casefold() + "'")) for name in names) or (
-        SPEAKER in names and low.startswith("my ")
-    )
+    return any(
+        low.startswith((name.casefold() + " ", name.casefold() + "'")) for name in names
+    ) or (SPEAKER in names and low.startswith("my "))
 
 
 def _is_plain(name: str, rest: str, names: Iterable[str]) -> bool:
@@ -221,11 +256,11 @@ def _said_of(name: str, rest: str, bare: bool) -> str | None:
     words = rest[1:].split(" ")
     for at, word in enumerate(words[:3]):
         verb = word.rstrip(".")
+        if verb in (PLAIN | NO_NOUNS if bare else SAME if speaker else _THIRDS):
+            return rest
         if speaker and (verb in THIRD or _is_present(verb)):
             words[at] = THIRD.get(verb, third(verb)) + word[len(verb) :]
             return " " + " ".join(words)
-        if verb in (PLAIN | NO_NOUNS if bare else SAME if speaker else _THIRDS):
-            return rest
         if not speaker and _is_third(verb, bare) and _says_so(name, words, at, bare):
             return rest
         if word not in ADVERBS:

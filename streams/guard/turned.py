@@ -58,7 +58,8 @@ def turned(text: str, names: tuple[str, ...]) -> str | None:
     if (found := kin.fullmatch(text)) and _NO_NAME.isdisjoint(found[1].casefold().split()):
         name, whose, what, stop = found.groups()
         who = _subject(whose)
-        return f"{_capitalised(who)} {'have' if who == SPEAKER else 'has'} a {what} called {name}{stop}"
+        has = "have" if who == SPEAKER else "has"
+        return f"{_capitalised(who)} {has} a {what} called {name}{stop}"
     if found := birthplace.fullmatch(text):
         before, one, other, behind, stop = found.groups()
         who = _subject(one or other)

@@ -15,8 +15,10 @@ from palimpsest.streams.guard.data.language_table import HAN, KANA
 from palimpsest.streams.guard.data.tables import BUILT_IN, TABLES
 from palimpsest.streams.guard.data.value_words import (
     AND,
+    CHINESE_LIGHT,
     CHINESE_NO_VALUE,
     CHINESE_OTHERS,
+    FAVOURITE,
     IN_ENGLISH,
     JAPANESE_NO_VALUE,
     MORE_LIGHT,
@@ -31,10 +33,12 @@ LONGEST = 3
 FEWEST = 2
 """Minimum number of words of content around a value."""
 MOST_WORDS = 20
-MOST_CHARACTERS = 60
+MOST_CHARACTERS, MOST_CHINESE = 60, 30
 """A longer text tells a story or reports several things."""
 LONGEST_CHINESE = 6
 """Maximum number of characters of a value in Chinese."""
+FEWEST_CHINESE = 3
+"""Minimum number of characters of content around it."""
 _BEGINS = 2
 """Number of words, and of characters in Chinese, before a value: of whom something is said."""
 
@@ -93,7 +97,7 @@ def _latin(lows: Sequence[str], kinds: Sequence[Kind]) -> Iterator[Key]:
                 break
             said = sum(low[0].isalpha() and low not in _LIGHT for low in around)
             adds = not (all(map(_is_number, value)) or _ADDING.isdisjoint(around))
-            # A verb may come first: the language leaves out who does it, or joins both (*j'habite*).
+            # A verb may come first: who does it is left out, or a part of its word (*j'habite*).
             said += around[0] in _COUNTED or around[0] != lows[0]
             if said >= FEWEST and not adds and lows[start - 1] not in AND:
                 yield ("latin", *lows[:start], "", *lows[stop:])
@@ -111,7 +115,8 @@ def _is_number(low: str) -> bool:
 def _japanese(text: str) -> Iterator[Key]:
     if len(text) > MOST_CHARACTERS or text.endswith("か") or _negates(text, "ja"):
         return
-    adds = any(word in text for word in VALUE_WORDS["ja"].adding)
+    liked = text.replace(FAVOURITE, "")
+    adds = any(word in liked for word in VALUE_WORDS["ja"].adding)
     runs = list(_RUN.finditer(text))
     for run in runs:
         behind = text[run.end() :]
@@ -123,7 +128,7 @@ def _japanese(text: str) -> Iterator[Key]:
 
 
 def _chinese(text: str) -> Iterator[Key]:
-    if len(text) > MOST_CHARACTERS or _negates(text, "zh"):
+    if len(text) > MOST_CHINESE or _negates(text, "zh"):
         return
     adds = any(word in text for word in VALUE_WORDS["zh"].adding)
     for start in range(_BEGINS, len(text)):
@@ -131,7 +136,10 @@ def _chinese(text: str) -> Iterator[Key]:
             value = text[start:stop]
             if not (CHINESE_NO_VALUE | CHINESE_OTHERS).isdisjoint(value):
                 break
-            if (not adds or _counts(value)) and len(text) - len(value) > _BEGINS + 1:
+            around = text[:start] + text[stop:]
+            said = len([character for character in around if character not in CHINESE_LIGHT])
+            counts = _counts(value)
+            if said >= (FEWEST if counts else FEWEST_CHINESE) and (counts or not adds):
                 yield ("zh", text[:start], text[stop:])
 
 

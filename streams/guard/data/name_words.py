@@ -190,13 +190,16 @@ PRONOUNS = FIRST_AND_SECOND | frozenset(
 
 OTHER_TIMES = en.PASTS | frozenset(
     (
-        "beat bet bid bit bled bore bound bred broadcast burst bust cast clad come cost crept cut dealt"
+        "beat bet bid bit bled bore bound bred broadcast burst bust cast clad come cost crept"
+        " cut dealt"
         " dove dreamt drew dug dwelt fed fit fled flew forecast fought froze ground hid hit hung"
         " hurt input knelt laid lay leant leapt lent let lit meant met misread offset outbid output"
         " overcome preset proofread put quit rang read rent reread reset rid rode rose run sank"
-        " saw set shed shone shook shot shut slid slit slew smelt sought span spat sped spelt spilt spit"
+        " saw set shed shone shook shot shut slid slit slew smelt sought span spat sped spelt"
+        " spilt spit"
         " split spoilt spread sprang spun stole stood strode struck stuck stung sublet swept swore"
-        " sweat swung thrust threw tore trod typeset undercut upset wed wet withdrew woke wound wove wrung"
+        " sweat swung thrust threw tore trod typeset undercut upset wed wet withdrew woke wound"
+        " wove wrung"
     ).split()
 )
 """Forms behind *I* that are, or may be, of the past."""

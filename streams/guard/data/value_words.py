@@ -21,7 +21,9 @@ class ValueWords:
 
 
 def _of(counted: str = "", adding: str = "", changed: str = "") -> ValueWords:
-    return ValueWords(*(frozenset(words.casefold().split()) for words in (counted, adding, changed)))
+    return ValueWords(
+        *(frozenset(words.casefold().split()) for words in (counted, adding, changed))
+    )
 
 
 VALUE_WORDS = {
@@ -35,7 +37,8 @@ VALUE_WORDS = {
     ),
     "fr": _of(
         "je nous mon ma mes son sa ses habite vit travaille",
-        "aime adore déteste parle connaît lit mange boit joue veut voudrait visite visité acheté vu",
+        "aime adore déteste parle connaît lit mange boit joue veut voudrait visite visité acheté"
+        " vu",
         "maintenant désormais dorénavant plus déménagé changé nouveau nouvelle récemment",
     ),
     "es": _of(
@@ -61,7 +64,7 @@ MORE_LIGHT = frozenset(
 )
 """Forms of *be* and *have* that no table lists."""
 IN_ENGLISH = frozenset(
-    "a am an chaque come den die dix dort era hat he in ma me no once plus sans sin six son war".split()
+    "a am an come den die dix dort era hat he in ma me no once plus sans sin six son war".split()
 )
 """Words of the tables that English has as well: they prove no other language."""
 AND = frozenset("und oder et ou y o e".split())
@@ -71,5 +74,38 @@ CHINESE_NO_VALUE = frozenset("的了在是和与及跟也都就把被给从到�
 """Characters that have a function: with them, a pair differs in what is said."""
 CHINESE_OTHERS = frozenset("妹姐哥弟妈爸父母儿女妻夫友叔姨爷奶他她它我你们")
 """Characters of people: with them, a pair differs in of whom it is said."""
+CHINESE_LIGHT = frozenset("是有个只本辆台杯二两三四五六七八九十。，, ")
+"""Characters that alone do not say what a text is about."""
+FAVOURITE = "好きな"
+"""Of what somebody likes best there is one in Japanese; of what they like, several."""
 JAPANESE_NO_VALUE = ("は", "が", "も", "の", "と", "さん", "ちゃん", "くん")
 """What follows of whom something is said, and what one likes; a value has another particle."""
+
+THIRD_GERMAN = {
+    "bin": "ist",
+    "esse": "isst",
+    "fahre": "fährt",
+    "gebe": "gibt",
+    "habe": "hat",
+    "halte": "hält",
+    "helfe": "hilft",
+    "laufe": "läuft",
+    "lese": "liest",
+    "nehme": "nimmt",
+    "schlafe": "schläft",
+    "sehe": "sieht",
+    "spreche": "spricht",
+    "trage": "trägt",
+    "treffe": "trifft",
+    "vergesse": "vergisst",
+    "werde": "wird",
+}
+"""The third person of a verb, by the form behind *ich*, if its stem changes."""
+
+
+def third_german(verb: str) -> str:
+    """The third person of a verb that stands behind *ich*; another word as it is."""
+    stem = verb.removesuffix("e")
+    if stem == verb or not verb.islower():
+        return verb
+    return stem + ("et" if stem.endswith(("d", "t")) else "t")

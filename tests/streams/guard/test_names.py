@@ -60,6 +60,8 @@ I close on Mondays. / Ada closes on Mondays.
 I close on Mondays. / The user closes on Mondays.
 I deglaze the pan. / Ada deglazes the pan.
 I quickstep. / Ada quicksteps.
+I became a baker. / Ada became a baker.
+I went to Rome. / The user went to Rome.
 User delivers bread. / I deliver bread.
 User plans to move to Rome. / Ada plans to move to Rome.
 User often works at night. / I often work at night.

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.streams.guard import begins_otherwise, frame, frame_keys, kept_reading, tells_change
+from palimpsest.streams.guard import (
+    begins_otherwise,
+    frame,
+    frame_keys,
+    kept_for_frames,
+    kept_reading,
+    passes,
+    read,
+    speaks_of,
+    tells_change,
+)
 from tests.streams.guard.test_names import pairs
 
 FRAMES = """
@@ -39,6 +49,7 @@ Mi número es 555 0101. / Mi número es 555 0199.
 她有两只猫。 / 她有三只猫。
 艾达的电话是5550101。 / 艾达的电话是5550199。
 艾达住在北京。 / 艾达住在南京。
+好きな色は緑です。 / 好きな色は青です。
 Wir treffen uns um 9:30 in Bonn. / Wir treffen uns um 10:15 in Bonn.
 """
 NO_FRAMES = """
@@ -68,6 +79,8 @@ A Ana le gusta el té. / A Ana le gusta el café.
 我妹妹住在罗马。 / 我姐姐住在罗马。
 艾达的妹妹住在罗马。 / 艾达的姐姐住在罗马。
 她住在罗马。 / 他住在罗马。
+艾达是医生。 / 艾达是老师。
+她有两只猫。 / 她有两只狗。
 Ada wohnt in Paris. / Ada wohnt in Paris
 Ada wohnt in Paris. Sie singt. / Ada wohnt in Rom. Sie singt.
 Ada wohnt in Rom. / Ada habite à Rome.
@@ -75,6 +88,27 @@ No sé dónde vive Ana. / No sé dónde vive Eva.
 エイダはどこに住んでいますか / エイダはどこで働いていますか
 艾达住在巴黎吗？ / 艾达住在罗马吗？
 """
+NAMES = {
+    "de": ("Ada", "der Nutzer", "ich"),
+    "zh": ("艾达", "用户", "我"),
+    "ja": ("エイダ", "ユーザー", "私"),
+}
+OF_OWNERS = {
+    "de": """
+Ada arbeitet bei Google. / Ich arbeite bei Meta.
+Der Nutzer wohnt in Paris. / Ich wohne in Rom.
+Adas Hausarzt heißt Dr. Weber. / Mein Hausarzt heißt Dr. Lang.
+Ich fahre einen Volvo. / Ada fährt einen Tesla.
+""",
+    "zh": """
+艾达住在巴黎。 / 我住在罗马。
+用户在谷歌工作 / 我在脸书工作
+""",
+    "ja": """
+エイダはパリに住んでいる。 / ローマに住んでいる
+私はグーグルで働いている / ユーザーはメタで働いている。
+""",
+}
 CHANGES = """
 Ada wohnt jetzt in Rom. / Ada wohnt in Rom.
 Ada ist nach Rom umgezogen. / Ada ist in Rom.
@@ -91,12 +125,23 @@ def test_texts_of_a_frame_share_a_key(one: str, other: str) -> None:
     assert frame(a, b)
     assert frame(b, a)
     assert not set(frame_keys(a)).isdisjoint(frame_keys(b))
-    assert not (begins_otherwise(one, b) or begins_otherwise(other, a))
+    assert not begins_otherwise(one, b)
+    assert not begins_otherwise(other, a)
 
 
 @pytest.mark.parametrize(("one", "other"), pairs(NO_FRAMES))
 def test_texts_of_no_frame(one: str, other: str) -> None:
     assert not frame(kept_reading(one), kept_reading(other))
+
+
+@pytest.mark.parametrize("code", NAMES)
+def test_an_owner_has_one_subject_in_frames_and_no_rule_joins_by_it(code: str) -> None:
+    names = NAMES[code]
+    for one, other in pairs(OF_OWNERS[code]):
+        assert frame(kept_for_frames(one, names), kept_for_frames(other, names))
+        assert not frame(kept_reading(one), kept_reading(other))
+        assert not passes(read(one, names=names), read(other, names=names))
+        assert speaks_of(one, names)
 
 
 @pytest.mark.parametrize(("one", "other"), pairs(CHANGES))

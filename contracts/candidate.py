@@ -94,7 +94,7 @@ def seconds_of(value: object) -> object:
     except OverflowError:
         seconds = inf
     if not 0 < seconds <= LONGEST_SECONDS:
-        raise ValueError("must be more than no time, and at most a hundred years")
+        raise ValueError("must be longer than zero, and at most a hundred years")
     return seconds
 
 

@@ -24,9 +24,9 @@ def _split(given: Any) -> Any:
 
 def _word(word: str) -> str:
     if not _WORD.fullmatch(word) or word != word.lower():
-        raise ValueError(f"{word!r} is no single word in small letters")
+        raise ValueError(f"{word!r} is not a single word in small letters")
     if _UNSPACED.search(word):
-        raise ValueError(f"{word!r} is of a script without spaces, which a file cannot add")
+        raise ValueError(f"{word!r} is in a script without spaces, which a file cannot add")
     return word
 
 
@@ -58,7 +58,7 @@ class Language(Model):
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
         if self.code == "en":
-            raise ValueError("code: English has edits of its own, which no file changes")
+            raise ValueError("code: English is built in, and no file can change it")
         for key, count, first in (("months", 12, "January"), ("days", 7, "Monday")):
             if (names := getattr(self, key)) and (len(names) != count or () in names):
                 raise ValueError(f"{key}: {count} entries are needed, from {first} on, none empty")

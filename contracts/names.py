@@ -23,17 +23,21 @@ _OF_ANYBODY = frozenset(
 def _name(value: str) -> str:
     value = value.replace("’", "'")
     if not _NAME.fullmatch(value):
-        raise ValueError(f"{value!r} is no name: words of letters, such as Ada or the user")
+        raise ValueError(
+            f"{value!r} is not a name: give words made of letters, such as Ada or the user"
+        )
     if value.casefold() in _OF_ANYBODY:
-        raise ValueError(f"{value!r} may be anybody: of all pronouns, only I can be an owner's")
+        raise ValueError(
+            f"{value!r} could be anybody: the only pronoun that can name an owner is I"
+        )
     return SPEAKER if value == "i" else value
 
 
 def _several(values: tuple[str, ...]) -> tuple[str, ...]:
     if len(values) == 1:
-        raise ValueError("one name alone says nothing: two or more, or none")
+        raise ValueError("one name alone has no effect: give two or more, or none")
     if len({value.casefold() for value in values}) < len(values):
-        raise ValueError("the same name is there twice")
+        raise ValueError("a name is given twice")
     return values
 
 

@@ -226,7 +226,9 @@ class PairsDedupe(_Dedupe):
     @model_validator(mode="after")
     def _looks_at_others(self) -> Self:
         if self.top == 1 and self.counts_itself:
-            raise ValueError("top: with counts_itself, a top of 1 is the memory alone; 2 or more")
+            raise ValueError(
+                "top: must be 2 or more with counts_itself, which counts the memory itself"
+            )
         return self
 
 
@@ -399,14 +401,14 @@ class Policy(_Strict):
     def _each_check_once(self) -> Self:
         names = [check.check for check in self.checks]
         if len(names) != len(set(names)):
-            raise ValueError("each check may stand only once")
+            raise ValueError("each check may appear only once")
         return self
 
     @model_validator(mode="after")
     def _each_language_once(self) -> Self:
         codes = [language.code for language in self.languages]
         if len(codes) != len(set(codes)):
-            raise ValueError("languages: each code may stand only once")
+            raise ValueError("languages: each code may appear only once")
         return self
 
     @model_validator(mode="after")

@@ -282,7 +282,9 @@ class TakingOut(Request[A_co]):
     @model_validator(mode="after")
     def _without_cause(self) -> Self:
         if self.selection.cause is not None:
-            raise ValueError("a cause names what is out already, for reinstating and restoring")
+            raise ValueError(
+                "`cause` selects what is reversed or retracted already: reinstate or restore it"
+            )
         return self
 
 
@@ -391,7 +393,7 @@ class ForgetRequest(Request[Forgotten]):
     @model_validator(mode="after")
     def _of_an_owner(self) -> Self:
         if not self.memory_ids and self.owner_id is None:
-            raise ValueError("name memories, or the owner who has none")
+            raise ValueError("name memories, or the owner if it has none")
         return self
 
 
@@ -410,7 +412,7 @@ class RestoreRequest(Request[Restorations]):
     request: Literal["restore"] = "restore"
     selection: Selection | None = Field(None, description="Which candidates come back.")
     forgotten: str | None = Field(
-        None, description="The name of a forgetting, as the answer that forgot has it."
+        None, description="The `forgotten` of the answer that forgot them."
     )
     dry_run: DryRun = False
 
@@ -426,7 +428,7 @@ class SetExpiryRequest(Request[NewExpiry]):
     request: Literal["set_expiry"] = "set_expiry"
     candidate_id: CandidateId
     expires_at: Timestamp | None = Field(
-        None, description="From when on it is hidden; without it, it never expires."
+        None, description="When it expires; without a time, it never does."
     )
     rank: Speaker = "person"
 
@@ -516,7 +518,7 @@ class SessionRequest(Request[Session]):
 
     request: Literal["end_session", "compact"]
     owner_id: Name
-    session_id: Name = Field(description="The conversation's id, as its memories have it.")
+    session_id: Name = Field(description="The `session_id` of the conversation's memories.")
 
 
 class EmbedRequest(Request[LateVectors]):

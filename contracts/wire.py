@@ -30,9 +30,9 @@ VALUE = "literal_error"
 NEWER = frozenset({UNKNOWN, VALUE, "extra_forbidden"})
 """pydantic's error types for a request or question that a newer version may have written."""
 PLAINLY = {
-    "json_invalid": "it is no JSON",
-    "dict_type": "it is no JSON object",
-    "model_type": "it is no JSON object",
+    "json_invalid": "it is not JSON",
+    "dict_type": "it is not a JSON object",
+    "model_type": "it is not a JSON object",
     "union_tag_not_found": "it has no `type`",
     UNKNOWN: "its `type` is not known to this version",
 }
@@ -96,8 +96,8 @@ def decode_exported(line: bytes, number: int) -> AnyEvent:
     except ValidationError as error:
         require_known(line, place)
         raise StoreError(
-            f"line {number} is no event of Palimpsest ({_what(error)}): nothing but what"
-            " `log export` wrote can be imported"
+            f"line {number} is not an event of Palimpsest ({_what(error)}): only the"
+            " output of `log export` can be imported"
         ) from None
     if event.requires is not None:
         _require_version(event.requires, event.type, place)

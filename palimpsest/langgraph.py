@@ -219,7 +219,7 @@ class PalimpsestStore(BaseStore):
                 " reaches the memories of all owners; `owners` says whose may be searched together"
             )
         if self._owners and owner_id not in self._owners:
-            raise UsageError("the owner of this namespace is none of `owners`")
+            raise UsageError("the owner of this namespace is not among `owners`")
         return owner_id
 
     def _named_owner(self, namespace: Namespace) -> str | None:

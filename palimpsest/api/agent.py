@@ -69,7 +69,7 @@ class Agent:
     def _candidate(self, given: str | Mapping[str, Any]) -> dict[str, Any]:
         row: Mapping[str, Any] = {"text": given} if isinstance(given, str) else given
         if row.get("owner_id") not in (None, self.owner_id):
-            raise UsageError("a candidate is of another owner")
+            raise UsageError("a candidate belongs to another owner")
         return {**row, "owner_id": self.owner_id}
 
     def check(self, candidate: str | Mapping[str, Any], *, source: str = "python") -> Checked:

@@ -148,9 +148,9 @@ class Recalls:
             found = population(sealed, seed, round(labels * AT_RANDOM), self._log.progress)
             if not found.near:
                 raise UsageError(
-                    f"at position {sealed.position} nobody who joined nobody has a nearest text to"
-                    " look at: they wait for the judge, or the log does not name it (decisions of"
-                    " earlier versions, and policies that compare no meaning)"
+                    f"at position {sealed.position} no text that joined nothing has a nearest"
+                    " one to compare it with: they wait for the judge, or the log does not name it"
+                    " (decisions of earlier versions, and policies that compare no meaning)"
                 )
             opened = AuditOpenedData(
                 position=sealed.position,

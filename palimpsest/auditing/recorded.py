@@ -88,7 +88,7 @@ class RecordedAudits:
         head = log.head()
         at = head if position is None else position
         if not 0 < at <= head:
-            raise UsageError(f"the log ends at position {head}: {at} is no position of it")
+            raise UsageError(f"the log ends at position {head}: {at} is not a position of it")
         return Sealed(log, at, scope)
 
     def label(

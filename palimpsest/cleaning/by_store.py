@@ -53,7 +53,7 @@ def join_by_store(texts: Texts, store: RowStore, progress: Progress) -> Iterator
     ledger = store.ledger(OWNER)
     if strangers := len(ledger.entries.keys() - rows.keys()):
         raise UsageError(
-            f"the store has {strangers:,} candidates that are no rows of this file: name another"
+            f"the store has {strangers:,} candidates that are not rows of this file: name another"
             " store"
         )
     edges = {edge.id: edge for entry in ledger.entries.values() for edge in entry.edges}

@@ -44,12 +44,12 @@ class Columns:
         text = self.text or next(iter(guess.fields.get("text", ())), None) or _only(some)
         if some and text is None:
             raise UsageError(
-                "no column is known to have the texts: give --text COLUMN;"
-                f" there are {_names(known)}"
+                "the column of the texts is unknown: give --text COLUMN;"
+                f" the columns are {_names(known)}"
             )
         for name in (text, *self.by):
             if some and name is not None and name not in known:
-                raise UsageError(f"there is no column {name}: there are {_names(known)}")
+                raise UsageError(f"there is no column {name}: the columns are {_names(known)}")
         moment = next(iter(guess.fields.get("occurred_at", ())), None)
         return replace(self, text=text, moment=moment if needs_moment else None)
 

@@ -82,7 +82,9 @@ class InputFile:
         """UsageError if a copy's name indicates a form other than the file's."""
         named = _named_forms(to)
         if named and self.form not in named:
-            raise UsageError(f"{to}: the copy has the form of {self.path.name}, and its ending")
+            raise UsageError(
+                f"{to}: the copy has the format of {self.path.name}, so give it the same ending"
+            )
 
     def copy(self, to: Path, removed: Collection[int]) -> None:
         """Write the file without the rows in `removed`, numbered from 0, in the same form."""

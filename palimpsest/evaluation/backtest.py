@@ -272,7 +272,7 @@ def _owners(reader: Reader, pattern: str | None) -> list[str]:
     try:
         wanted = re.compile(pattern)
     except re.error as error:
-        raise UsageError(f"the owner's pattern is no regular expression: {error}") from None
+        raise UsageError(f"the pattern of owners is not a regular expression: {error}") from None
     found = [owner for owner in reader.log.owners() if wanted.fullmatch(owner)]
     if not found:
         raise UsageError(

@@ -130,7 +130,7 @@ def _overlaps(
     clusters: Mapping[_Item, Hashable], gold: Mapping[_Item, Hashable]
 ) -> Counter[tuple[Hashable, Hashable]]:
     if clusters.keys() != gold.keys():
-        raise ValueError("clusters and gold are not of the same items")
+        raise ValueError("clusters and gold have different items")
     return Counter((clusters[item], gold[item]) for item in gold)
 
 

@@ -127,7 +127,7 @@ async def dedupe(
         raise RefusedError(
             "no_batch_rules",
             f"the policy in force, {policy.name}, has no [dedupe] section: it compares memories as"
-            f" they come in; `palimpsest policy set` takes one that has ({having})",
+            f" they come in; `palimpsest policy set` chooses one that has it ({having})",
         )
     owners = writer.reader.owners(wanted.owner_id)
     runs: list[RunReport] = []

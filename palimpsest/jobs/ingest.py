@@ -321,7 +321,7 @@ def _remarks(
         remark = f"{_wrong(len(first), path)}: {advice(first, renames)}"
         remarks.append(remark)
         if len(first) == FIRST_ROWS and not _goes_on(keep_going, remark):
-            raise WrongFileError(f"{remark}. Nothing was kept; --keep-going reads it all the same")
+            raise WrongFileError(f"{remark}. Nothing was kept; --keep-going reads it anyway")
     return remarks
 
 

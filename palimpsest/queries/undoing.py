@@ -251,7 +251,7 @@ class _Naming:
             return ReinstateManyRequest(selection=joins, **self.said)
         if sum(one.consequence_of is None for one in out) > 1:
             raise RefusedError(
-                "not_undoable", "it took several joins out: `undo` each by its event"
+                "not_undoable", "it reversed several joins: `undo` each by its event"
             )
         return None
 

@@ -124,7 +124,7 @@ class Conversation(Strict):
     """What was said in a conversation, in order; all of it is remembered, or nothing."""
 
     messages: Annotated[tuple[SaidMessage, ...], Field(min_length=1, max_length=WINDOW)] = Field(
-        description="In order; `content` is text or parts, `at` when, with a zone."
+        description="In order; `content` is text or parts, `at` its time, with a zone."
     )
     infer: bool | None = Field(
         None,
@@ -188,7 +188,8 @@ class Search(SearchQuery):
 
     former: bool = Field(False, description=FORMER)
     fold: bool = Field(
-        True, description="Show memories that nothing tells apart once, as `folded` of one hit."
+        True,
+        description="Show indistinguishable memories once: the others are `folded` of that hit.",
     )
     as_of: When = Field(None, description=AS_OF)
 
@@ -203,7 +204,7 @@ class Find(Strict):
         ("words", "meaning"),
         description="`words`: all that contain the query; `meaning`: the `k` nearest others.",
     )
-    k: Some = Field(5, description="How many by meaning; by words, all.")
+    k: Some = Field(5, description="How many by meaning; all by words.")
     namespace: Name | None = Field(None, description=NAMESPACE)
     show_expired: bool = Field(False, description=EXPIRED)
 

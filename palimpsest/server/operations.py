@@ -125,7 +125,7 @@ class Pin(Strict):
     """A memory that is kept."""
 
     id: SomeId = Field(description="A memory's id, or that of any of its candidates.")
-    until: Timestamp | None = Field(None, description="Until then, and not for ever.")
+    until: Timestamp | None = Field(None, description="Until this time, instead of for ever.")
     because: Annotated[Because | None, BECAUSE] = None
 
 
@@ -151,13 +151,13 @@ OneSession = parameters("OneSession", SessionRequest, without=["because"])
 class Chosen(Strict):
     """Candidates of the owner."""
 
-    selection: bodies.OwnSelection = Field(description="Which candidates; all that is given holds.")
+    selection: bodies.OwnSelection = Field(description="Candidates that match all given fields.")
 
 
 class ChosenJoins(Strict):
     """Joins of the owner."""
 
-    selection: bodies.OwnJoinSelection = Field(description="Which joins; all that is given holds.")
+    selection: bodies.OwnJoinSelection = Field(description="Joins that match all given fields.")
 
 
 class RestoreChosen(Strict):

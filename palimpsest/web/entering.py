@@ -126,7 +126,7 @@ async def _rename(door: Door, visit: Visit, leaving: Callable[[WebSession], None
     if session is None:
         return visit.to(SIGN_IN)
     if not session.says_who:
-        raise ProblemError(403, "forbidden", "the name comes from your link or token")
+        raise ProblemError(403, "forbidden", "your link or token already gives your name")
     name = _known_by(door, visit.form.get("name", ""))
     if name != session.caller.name:
         leaving(session)

@@ -230,7 +230,7 @@ def _rows(folder: Path, asked: Sequence[Query]) -> list[list[Row]]:
         # and those that it replaces disappear, it has seen neither, and raises no error.
         if before.issubset((folder / FOLDER).iterdir()):
             return rows
-    raise TransientError(f"the segments at {folder} change all the time: try again later")
+    raise TransientError(f"the segments at {folder} keep changing: try again later")
 
 
 def _listed_once(folder: Path, asked: Sequence[Query]) -> list[list[Row]]:

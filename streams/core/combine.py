@@ -30,7 +30,9 @@ def combine(command: Combine, ledger: Ledger, now: datetime) -> Result:
     if refusal is not None:
         return refusal
     if command.face == "text" and not usable(ledger, command.composition, newer.fields.namespace):
-        return Refusal("unusable_text", "it is blank, of no source, or another candidate's text")
+        return Refusal(
+            "unusable_text", "it is blank, has no source, or is another candidate's text"
+        )
     data = JoinedData(
         decision=command.decision,
         candidate_id=newer.id,

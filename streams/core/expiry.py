@@ -66,7 +66,7 @@ def set_expiry(command: SetExpiry, ledger: Ledger, now: datetime) -> Result:
         when = "never" if entry.expires_at is None else f"at {entry.expires_at.isoformat()}"
         return Refusal("unchanged", f"candidate {entry.id} expires {when} already")
     if command.rank == "agent" and None in (entry.expires_at, command.expires_at):
-        return Refusal("outranked", "that a memory never expires is a person's word")
+        return Refusal("outranked", "only a person may decide that a memory never expires")
     if entry.expired and (command.expires_at is None or command.expires_at > now):
         twin = _said_since(ledger, entry)
         if twin is not None:

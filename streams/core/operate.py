@@ -338,13 +338,11 @@ def withdraw(command: Withdraw, ledger: Ledger, now: datetime) -> Result:
         return _withdraw_merge(command, ledger, merged, now)
     stated = separation(ledger, older, newer)
     if stated is None:
-        return Refusal(
-            "not_separated", "nobody said of these two that they are the same, or that they are not"
-        )
+        return Refusal("not_separated", "there is no statement about these two")
     if stated is not statement_on(ledger, older.id, newer.id):
         return Refusal(
             "not_a_statement",
-            f"request {stated.event_id} took their memory apart: reinstate what it took out, or"
+            f"request {stated.event_id} separated their memory: reinstate what it reversed, or"
             " merge the two",
         )
     if stated.event_id not in ledger.separations:
@@ -388,7 +386,7 @@ def _withdraw_merge(command: Withdraw, ledger: Ledger, edge: Edge, now: datetime
     if stated is None or stated.event_id != edge.id:
         return Refusal(
             "not_a_statement",
-            f"more was said of the two since they were merged: un-merge {edge.id}",
+            f"there are later statements about the two since they were merged: un-merge {edge.id}",
         )
     side = smaller_side(edge)
     if text_lives_twice(ledger, edge, side):

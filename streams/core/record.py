@@ -153,7 +153,9 @@ def compose(command: Compose, ledger: Ledger, policy: Policy, now: datetime) -> 
     if not living.issuperset(command.composition.sources):
         return Refusal("unusable_text", "its sources are not all living members of the memory")
     if not usable(ledger, command.composition, memory.namespace):
-        return Refusal("unusable_text", "it is blank, of no source, or another candidate's text")
+        return Refusal(
+            "unusable_text", "it is blank, has no source, or is another candidate's text"
+        )
     evidence = Evidence(policy=policy.hash, check="judge", verdicts=command.verdicts)
     data = ComposedData(decision_id=edge.id, composition=command.composition, evidence=evidence)
     return [Composed(**head(command, edge.id, now), data=data)]

@@ -70,7 +70,7 @@ def update(command: Update, ledger: Ledger, policy: Policy, now: datetime) -> Re
     gone = None if lives else forgotten_text(ledger, memory.namespace, command.content)
     rule = rule_of_again(gone, command.candidate.occurred_at) if gone else "allow"
     if rule != "allow" and command.rank == "agent":
-        return Refusal("forgotten", "this text was forgotten: only a person says it again")
+        return Refusal("forgotten", "this text was forgotten: only a person may state it again")
     if command.rank == "agent" and _rewords(command, ledger, memory, policy):
         return Refusal("forgotten", "this rewords what was forgotten: only a person says it again")
     if home is None or home.memory is memory:

@@ -46,9 +46,13 @@ class ServiceSettings(BaseModel):
         if self.platform is not None and self.protocol != "anthropic":
             raise ValueError(f"platform {self.platform} has no protocol {self.protocol}")
         if self.platform is not None and self.model is None:
-            raise ValueError(f"platform {self.platform} needs `model`, as it names its models")
+            raise ValueError(
+                f"platform {self.platform} needs `model`: its models have names of their own"
+            )
         if self.protocol != "anthropic" and self.model is None:
-            raise ValueError(f"protocol {self.protocol} needs `model`: the policy names no other's")
+            raise ValueError(
+                f"protocol {self.protocol} needs `model`: policies only name models of `anthropic`"
+            )
         return self
 
     def over(self, rules: policy.Judge) -> policy.Judge:

@@ -113,14 +113,14 @@ def test_a_threshold_of_a_namespace_may_be_zero_and_is_of_it_alone() -> None:
 
 def test_the_one_nearest_is_enough_unless_a_memory_counts_itself() -> None:
     assert PairsDedupe(rule="pairs", above=0.7, top=1).top == 1
-    with pytest.raises(ValidationError, match="a top of 1 is the memory alone"):
+    with pytest.raises(ValidationError, match="must be 2 or more with counts_itself"):
         PairsDedupe(rule="pairs", above=0.7, top=1, counts_itself=True)
 
 
 def test_each_check_stands_once() -> None:
     recent = {"check": "recent", "seconds": 5}
     rules = STANDARD.model_dump() | {"checks": [recent, recent | {"seconds": 6}]}
-    with pytest.raises(ValidationError, match="each check may stand only once"):
+    with pytest.raises(ValidationError, match="each check may appear only once"):
         Policy.model_validate(rules)
 
 

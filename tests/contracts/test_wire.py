@@ -135,9 +135,9 @@ def test_an_old_event_that_is_damaged_is_refused_too(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("broken", "why"),
     [
-        (b"nonsense", "it is no JSON"),
-        (b'{"a":' * 50_000, "it is no JSON"),
-        (b"[]", "it is no JSON object"),
+        (b"nonsense", "it is not JSON"),
+        (b'{"a":' * 50_000, "it is not JSON"),
+        (b"[]", "it is not a JSON object"),
         (b"{}", "it has no `type`"),
         (line(type="palimpsest.retracted.v2"), "its `type` is not known to this version"),
     ],
@@ -149,7 +149,7 @@ def test_a_refusal_says_plainly_why(broken: bytes, why: str) -> None:
         assert str(refused.value).startswith(f"{what} cannot be read ({why})")
     with pytest.raises(StoreError) as exported:
         decode_exported(broken, 3)
-    assert str(exported.value).startswith(f"line 3 is no event of Palimpsest ({why})")
+    assert str(exported.value).startswith(f"line 3 is not an event of Palimpsest ({why})")
 
 
 def test_only_damage_is_to_be_restored_and_an_unknown_event_wants_a_newer_version() -> None:

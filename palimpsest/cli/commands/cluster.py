@@ -129,7 +129,9 @@ def worker(
     web_port: WebPort = None,
     letters_per_minute: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, help="Above it, dead letters are a flood (100)."),
+        typer.Option(
+            metavar="N", min=0, help="Report dead letters as a flood above N a minute (100)."
+        ),
     ] = None,
 ) -> None:
     """Decide on the records of the topics, as one of any number of workers.
@@ -329,7 +331,7 @@ def create(
     partitions: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, help="Per topic, final; default: as existing ones, or 12."
+            metavar="N", min=1, help="Per topic, for ever; default: as existing topics have, or 12."
         ),
     ] = None,
     replication: Annotated[

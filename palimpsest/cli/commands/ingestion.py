@@ -60,7 +60,7 @@ ExpiresIn = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help="When what does not say so itself expires: 90m, 12h, 7d, 2w.",
+        help="When rows expire that do not say so: 90m, 12h, 7d, 2w.",
         callback=_duration,
     ),
 ]
@@ -163,7 +163,7 @@ def _file_confirmation(output: Output) -> KeepGoing:
     def confirm(remark: str) -> bool:
         """Ask; `no` ends the command."""
         output.problem(remark)
-        typer.confirm("Read it all the same?", abort=True, err=True)
+        typer.confirm("Read it anyway?", abort=True, err=True)
         return True
 
     return confirm if output.asks else False
@@ -231,7 +231,7 @@ def extract(
         str | None, typer.Option(metavar="N", help="The namespace of all of them.")
     ] = None,
     session: Annotated[
-        str | None, typer.Option(metavar="ID", help="Defaults to one from the first time.")
+        str | None, typer.Option(metavar="ID", help="Its session; by default from its first time.")
     ] = None,
 ) -> None:
     """Print the memories of a conversation, one JSON object a line, for `ingest -`.

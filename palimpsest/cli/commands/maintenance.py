@@ -115,7 +115,7 @@ def embed(
         typer.Option(metavar="FILE", help="With --switch: a policy with thresholds for --model."),
     ] = None,
     drop_old: Annotated[
-        bool, typer.Option("--drop-old", help="Let go of vectors of models not in force.")
+        bool, typer.Option("--drop-old", help="Drop the vectors of models not in force.")
     ] = False,
 ) -> None:
     """Embed texts that lack a vector: since the model was down, or of another model.

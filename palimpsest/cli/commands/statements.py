@@ -93,7 +93,7 @@ def pin(
     memory: Annotated[str, typer.Argument(metavar="ID", help="A memory's or a candidate's id.")],
     until: Annotated[
         datetime | None,
-        typer.Option(parser=moment, metavar="TIME", help="Until then, and not for ever."),
+        typer.Option(parser=moment, metavar="TIME", help="Until this time, instead of for ever."),
     ] = None,
     because: Because = None,
 ) -> None:
@@ -115,7 +115,7 @@ def names(
         list[str] | None,
         typer.Argument(metavar="[NAME]...", help="All names from now on, two or more."),
     ] = None,
-    none: Annotated[bool, typer.Option("--none", help="No names any more.")] = False,
+    none: Annotated[bool, typer.Option("--none", help="Remove all names.")] = False,
     because: Because = None,
 ) -> None:
     """Show by which names texts call an owner, or say by which they do."""

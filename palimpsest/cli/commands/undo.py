@@ -130,8 +130,8 @@ def _confirm_memory(call: Invocation, store: Palimpsest, memory_id: str) -> None
         return
     what = f"{memory_id} names a memory of {count:,} candidates"
     if not call.output.asks:
-        raise UsageError(f"{what}: --yes takes all of its joins out, --candidate means one")
-    typer.confirm(f"{what}. Take all of its joins out?", abort=True, err=True)
+        raise UsageError(f"{what}: --yes removes all of its joins, --candidate only one")
+    typer.confirm(f"{what}. Remove all of its joins?", abort=True, err=True)
 
 
 # -- the options of a selection ------------------------------------------------------------------
@@ -170,7 +170,7 @@ OF_CAUSE = {
     "cause": Annotated[
         str | None,
         typer.Option(
-            metavar="R", help="Taken out or retracted by this request, whose id was printed."
+            metavar="R", help="Reversed or retracted by this request, whose id was printed."
         ),
     ],
 }
@@ -360,7 +360,9 @@ def _selection(kind: type[Chosen], given: Given) -> Chosen:
     from pydantic import ValidationError
 
     if not given:
-        raise typer.BadParameter("give at least one option: none would select everything")
+        raise typer.BadParameter(
+            "give at least one option: without any, everything would be selected"
+        )
     try:
         return kind.model_validate(given)
     except ValidationError as error:

@@ -33,7 +33,7 @@ class SearchSize(AnswerSize):
     """Which hits of a search are too weak to be shown: those hardly related, unless it says."""
 
     min_score: Score | None = Field(
-        None, description="Leave out lower scores; by default what is hardly related. -1: nothing."
+        None, description="Leave out lower scores; by default hardly related ones. -1: none."
     )
 
 

@@ -54,7 +54,9 @@ class SealedPage:
     def _of(self, store: Palimpsest, caller: Caller) -> Audits:
         """The audits, for callers who may see every owner: pairs come from owners at random."""
         if seen_by(store, caller) is not None:
-            raise ProblemError(403, "forbidden", "an audit is of all owners, and you see some")
+            raise ProblemError(
+                403, "forbidden", "an audit covers all owners, and you may see only some"
+            )
         if self._audits is None:
             self._audits = store.audits()
         return self._audits

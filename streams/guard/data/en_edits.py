@@ -24,9 +24,10 @@ class EditRow(NamedTuple):
 ROWS: tuple[EditRow, ...] = (
     EditRow(
         "case-of-a-start",
-        "the first letter of a sentence is small or a capital",
-        "the rest of the word is small, at least two words follow, and it is one of a closed list"
-        " that is no name as well (*my*, *the*, *likes*; not *turkey*, *cook*, *cursor*)",
+        "a sentence begins with a small or a capital letter",
+        "the rest of the word is in small letters, at least two words follow, and the word is on"
+        " a closed list of words that are not names, too (*my*, *the*, *likes*; not *turkey*,"
+        " *cook*, *cursor*)",
         (
             ("my cat sleeps on the couch", "My cat sleeps on the couch"),
             ("a small dog is sleeping", "A small dog is sleeping"),
@@ -49,9 +50,10 @@ ROWS: tuple[EditRow, ...] = (
     ),
     EditRow(
         "case-of-a-text",
-        "one text is in small letters, or in capitals, from end to end",
-        "small letters: weekdays, months and *I* alone get theirs; capitals: words of the same"
-        " closed list, of more than two letters; no identifier, number or unit in either text",
+        "one of the texts is in small letters, or in capitals, from end to end",
+        "in small letters: only weekdays, months and *I* may have capitals in the other text; in"
+        " capitals: words of the same closed list, of more than two letters; no identifier, number"
+        " or unit in either text",
         (
             ("the choir meets on monday in the church", "the choir meets on Monday in the church"),
             ("SHE LIKES THE PEOPLE THERE", "She likes the people there"),
@@ -70,11 +72,11 @@ ROWS: tuple[EditRow, ...] = (
     ),
     EditRow(
         "article",
-        "*a*, *an* or *the* stands in one of the texts",
-        "*the* before a musical instrument that is played or learned; *a* or *an* behind *is*,"
-        " *has*, *owns*, *bought*, before a trade or a thing of a closed list that is one without"
-        " its article, too, with at most two plain adjectives: no animal, food or material; or"
-        " *the* behind the only comma and before a relative *of* somebody, without *and* or *or*",
+        "only one of the texts has *a*, *an* or *the*",
+        "*the* before a musical instrument that is played or learned; *a* or *an* after *is*,"
+        " *has*, *owns* or *bought*, before a trade or a thing on a closed list that is still one"
+        " without its article, with at most two plain adjectives: no animal, food or material; or"
+        " *the* after the only comma and before a relative *of* somebody, without *and* or *or*",
         (
             ("She plays the cello and sings.", "She plays cello and sings."),
             ("He has a red car with him.", "He has red car with him."),
@@ -106,7 +108,7 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "a-or-an",
         "*a* for *an*",
-        "before a word of more than one letter that is no acronym",
+        "before a word of more than one letter that is not an acronym",
         (("He has an European dog.", "He has a European dog."),
          ("It is an unicorn of her own.", "It is a unicorn of her own.")),
         (("He got an A.", "He got a A."),
@@ -115,8 +117,8 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "contraction",
         "a contraction is written out, or lacks its apostrophe",
-        "one that stands for one thing only (*don't*, *can't*, *I'm*, *they're*, *we've*, *she'll*)"
-        "; never *'d*, *let's* or a possessive; not in a question",
+        "a contraction with one meaning only (*don't*, *can't*, *I'm*, *they're*, *we've*,"
+        " *she'll*); never *'d*, *let's* or a possessive; not in a question",
         (
             ("She doesn't eat fish.", "She does not eat fish."),
             ("I'm a baker in Lyon, they say.", "I am a baker in Lyon, they say."),
@@ -134,9 +136,9 @@ ROWS: tuple[EditRow, ...] = (
     ),
     EditRow(
         "is-contracted",
-        "*'s* behind a pronoun is written out as *is*",
+        "*'s* after a pronoun is written out as *is*",
         "before what cannot follow *has*: an article, *not*, an adjective or a name; never before"
-        " what can be a participle, never behind a noun",
+        " what may be a participle, never after a noun",
         (
             ("He's a baker.", "He is a baker."),
             ("It's not fair to them.", "It is not fair to them."),
@@ -152,12 +154,12 @@ ROWS: tuple[EditRow, ...] = (
     ),
     EditRow(
         "user",
-        "*user* or *the user* opens one of the texts, or *user is* before what is being done; or"
-        " *the* stands before *user* or *user's*",
+        "*user* or *the user* begins only one of the texts, or *user is* before what is being"
+        " done; or only one has *the* before *user* or *user's*",
         "before a verb of state in the third person (*likes*, *prefers*, *lives*, *is*) that more"
-        " words follow, or a verb of the past with its object behind it (*bought a*); *the* also"
-        " before an auxiliary, *moved to*, *works at* and what is *the user's*, but no manual; as"
-        " the first word of the text, not of a later sentence; not in a question",
+        " words follow, or a verb of the past that its object follows (*bought a*); *the* also"
+        " before an auxiliary, *moved to*, *works at* and what is *the user's*, except a manual;"
+        " as the first word of the text, not of a later sentence; not in a question",
         (
             ("The user likes jazz and swims with her dog.", "Likes jazz and swims with her dog."),
             ("User is a baker and has a dog.", "Is a baker and has a dog."),
@@ -193,11 +195,11 @@ ROWS: tuple[EditRow, ...] = (
     ),
     EditRow(
         "is-of-a-caption",
-        "*is* or *are* (or *is located*, *is situated*, *is positioned*) stands between what is"
-        " shown and what it does or where it is",
-        "one sentence that begins with *a*, *an* or a number; a verb in *-ing* or a place follows;"
-        " no other verb, no *and*, *that* or negation; never before what can be a participle of the"
-        " past",
+        "only one of the texts has *is* or *are* (or *is located*, *is situated*, *is"
+        " positioned*) between what is shown and what it does or where it is",
+        "a single sentence that begins with *a*, *an* or a number; a verb in *-ing* or a place"
+        " follows; no other verb, no *and*, *that* or negation; never before what may be a"
+        " participle of the past",
         (
             ("A man is riding a horse.", "A man riding a horse."),
             ("A cat is on the couch.", "A cat on the couch."),
@@ -215,9 +217,10 @@ ROWS: tuple[EditRow, ...] = (
     ),
     EditRow(
         "relative",
-        "*that is*, *which is* or *who are* stands before what is done or where something is",
-        "behind a person or thing of a closed list that begins the sentence, with its article and a"
-        " colour at most: behind a verb, the place could be the verb's; before a verb in *-ing*,"
+        "only one of the texts has *that is*, *which is* or *who are* before what is done or"
+        " where something is",
+        "after a person or thing on a closed list that begins the sentence, with its article and"
+        " at most a colour (after a verb, the place could be the verb's); before a verb in *-ing*,"
         " or a place",
         (
             ("A cat that is in the garden sleeps.", "A cat in the garden sleeps."),
@@ -234,10 +237,10 @@ ROWS: tuple[EditRow, ...] = (
     ),
     EditRow(
         "comma",
-        "a comma stands in one of the texts",
-        "behind a phrase of time that opens a sentence, before a pronoun; before the last *too*;"
-        " before the *and* of a list of three single words or more that are all capitalised or not,"
-        " all plural or not, and end the sentence",
+        "only one of the texts has a comma",
+        "after a phrase of time that opens a sentence, before a pronoun; before *too* at the end;"
+        " before the *and* of a list at the end of the sentence, of three or more single words"
+        " that are all capitalised or not, and all plural or not",
         (
             ("In the morning, she drinks tea.", "In the morning she drinks tea."),
             ("She likes tea, too.", "She likes tea too."),
@@ -258,7 +261,7 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "number-word",
         "a number from two to twelve, or 20, 30, 40, 50, in words or in figures",
-        "before a word in the plural in small letters; not beside another part of a number",
+        "before a plural in small letters; not beside another part of a number",
         (
             ("She has three dogs.", "She has 3 dogs."),
             ("They wait for five days.", "They wait for 5 days."),
@@ -272,9 +275,9 @@ ROWS: tuple[EditRow, ...] = (
     ),
     EditRow(
         "decimals",
-        "a number has noughts behind its point, or commas between its thousands",
-        "before a currency or a unit of measure, but none of time (*2.10 hours*); never with three"
-        " figures behind the point",
+        "a number has zeros after its point, or commas between its thousands",
+        "before a currency or a unit of measure, but not of time (*2.10 hours*); never with three"
+        " figures after the point",
         (
             ("The parcel weighs 3.50 kg.", "The parcel weighs 3.5 kg."),
             ("She owes 1,200 euros.", "She owes 1200 euros."),
@@ -292,7 +295,7 @@ ROWS: tuple[EditRow, ...] = (
     ),
     EditRow(
         "unit-apart",
-        "km, kg, cm or mm stands apart from its number",
+        "km, kg, cm or mm is apart from its number",
         "the number in plain figures, the unit in small letters",
         (("She walks 5km with her dog.", "She walks 5 km with her dog."),),
         (
@@ -303,9 +306,9 @@ ROWS: tuple[EditRow, ...] = (
     ),
     EditRow(
         "date-order",
-        "a date has its day before the month, or behind it",
-        "behind *on*, *since*, *until*, *from*, *by* and the like or as the first word; before no"
-        " noun that the day could count; never the first end of a range (*to*, *till*)",
+        "a date has its day before the month, or after it",
+        "after *on*, *since*, *until*, *from*, *by* and similar words, or at the beginning; not"
+        " before a noun that the day could count; never the first end of a range (*to*, *till*)",
         (
             ("He was born on 6 October 1899 in Kent.", "He was born on October 6, 1899 in Kent."),
             ("The exam is on 6 October.", "The exam is on October 6."),
@@ -322,8 +325,8 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "spelling",
         "the British or the American spelling of a word",
-        "one of a closed list, in small letters, that is no other word in either; in no text that"
-        " speaks of words (*username*, *spelling*, *called*); so for all synonyms",
+        "a word on a closed list, in small letters, which is no other word in either spelling;"
+        " not in a text about words (*username*, *spelling*, *called*), as for all synonyms",
         (
             ("Her favourite song is by Abba.", "Her favorite song is by Abba."),
             ("The theatre near the river", "The theater near the river"),
@@ -341,8 +344,8 @@ ROWS: tuple[EditRow, ...] = (
     ),
     EditRow(
         "hyphen",
-        "a compound adjective with its hyphen or without",
-        "one of a closed list, in small letters",
+        "a compound adjective with or without its hyphen",
+        "a word on a closed list, in small letters",
         (("It is a family-friendly inn.", "It is a family friendly inn."),),
         (
             ("She saw a man-eating shark.", "She saw a man eating shark."),
@@ -353,10 +356,10 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "size",
         "*small*, *little* and *tiny*",
-        "before one of a closed list that no amount is counted by (*girl*, *dog*, *boat*), with a"
-        " colour at most between, behind *a*, *the* or a number, or a preposition and the plural;"
-        " before no other noun, adjective or deed that could be done with it (*a little camera"
-        " shy*, *a little bird watching*); no relatives, no possessives, nothing that is eaten, no"
+        "before a noun on a closed list that is not an amount (*girl*, *dog*, *boat*), with at"
+        " most a colour between, after *a*, *the* or a number, or after a preposition if the noun"
+        " is plural; not before another noun, an adjective or an activity (*a little camera shy*,"
+        " *a little bird watching*); no relatives, no possessives, nothing that is eaten, no"
         " *pretty little*",
         (
             ("The little girl sleeps.", "The small girl sleeps."),
@@ -400,8 +403,8 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "large",
         "*big* for *large*; *huge*, *enormous*, *gigantic* for each other",
-        "before a thing or animal of a closed list, with plain adjectives at most between, and no"
-        " other noun behind it (*a big dog lover*); never of people, nor of food and clothes, which"
+        "before a thing or animal on a closed list, with at most plain adjectives between, and no"
+        " other noun after it (*a big dog lover*); never of people, nor of food and clothes, which"
         " have sizes",
         (
             ("Ada has a big dog at her house.", "Ada has a large dog at her house."),
@@ -422,10 +425,10 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "near",
         "*near* for *close to*; *beside* for *next to*",
-        "before a determiner and a thing of a closed list; before *a*, *an*, *some*, *two* also"
-        " behind a verb of posture or motion (*stands*, *running*) or a thing; *near* for *close"
-        " to* behind such a verb, a person or a thing alone, and after *is* before *a* or *some*"
-        " (*she is close to her dog*); never of people or of what is abstract",
+        "before a determiner and a thing on a closed list; before *a*, *an*, *some*, *two* it is"
+        " enough that a verb of posture or motion (*stands*, *running*) or a thing precedes;"
+        " *near* for *close to* only after such a verb, a person or a thing, and after *is* only"
+        " before *a* or *some* (*she is close to her dog*); never of people or of what is abstract",
         (
             ("The mill is next to the bridge.", "The mill is beside the bridge."),
             ("She lives close to the lake.", "She lives near the lake."),
@@ -452,8 +455,8 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "noun",
         "everyday words for one thing (*couch*, *sofa*; *mother*, *mum*; *photo*, *photograph*)",
-        "a closed list of pairs, in small letters, behind a determiner or a plain adjective,"
-        " relatives behind *my*, *her* and the like, and not before another noun",
+        "a pair on a closed list, in small letters, after a determiner or a plain adjective"
+        " (relatives after *my*, *her* and similar words), and not before another noun",
         (
             ("She sleeps on the couch.", "She sleeps on the sofa."),
             ("The girl walks with her mom.", "The girl walks with her mother."),
@@ -478,9 +481,9 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "street",
         "*street* for *road*",
-        "behind an article and at most one plain adjective, where somebody crosses it (*across*,"
-        " *crossing*), goes along it (*walking down*, *riding along*), stands or plays in it, or is"
-        " beside, in the middle or on a side of it; or behind *on a*, *down a* and what it looks"
+        "after an article and at most one plain adjective, where somebody crosses it (*across*,"
+        " *crossing*), goes along it (*walking down*, *riding along*), stands or plays in it, or"
+        " is beside, in the middle or on a side of it; or after *on a*, *down a* and what it looks"
         " like; never in an address",
         (
             ("The girl is walking down the street.", "The girl is walking down the road."),
@@ -508,7 +511,7 @@ ROWS: tuple[EditRow, ...] = (
     ),
     EditRow(
         "nobody",
-        "*nobody* for *no one*, and the like",
+        "*nobody* for *no one*, and similar words",
         "before a verb, in small letters",
         (("She hopes that nobody will call.", "She hopes that no one will call."),),
         (
@@ -520,7 +523,7 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "happy",
         "*happy*, *glad*, *pleased*, *delighted* and *joyful*",
-        "behind *very* and the like, at the end of the sentence; said of somebody, or behind"
+        "after *very* and similar words, at the end of the sentence; said of somebody, or after"
         " *looks* and *seems*",
         (
             ("The children are very happy.", "The children are very glad."),
@@ -541,9 +544,9 @@ ROWS: tuple[EditRow, ...] = (
     ),
     EditRow(
         "daily",
-        "*daily* for *every day*, and so for weeks and months",
-        "at the end of a sentence, behind a word in small letters that is no form of *be*, no"
-        " article, no amount and no comparison; in no text with a negation",
+        "*daily* for *every day*, and the same for weeks and months",
+        "at the end of a sentence, after a word in small letters that is not a form of *be*, an"
+        " article, an amount or a comparison; in no text with a negation",
         (("She swims with her dog every day.", "She swims with her dog daily."),),
         (
             ("She reads the daily.", "She reads the every day."),
@@ -569,7 +572,7 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "bought",
         "*bought* for *purchased*",
-        "before *a* or *an* and a thing of a closed list, not behind an auxiliary",
+        "before *a* or *an* and a thing on a closed list, not after an auxiliary",
         (("She bought a piano with her sister.", "She purchased a piano with her sister."),),
         (
             ("He bought the story of his friend.", "He purchased the story of his friend."),
@@ -580,7 +583,7 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "named",
         "*called* for *named*",
-        "behind *is* or *was*, before a name that ends the sentence and is no weekday or month",
+        "after *is* or *was*, before a name that ends the sentence and is not a weekday or month",
         (("His dog is called Rex.", "His dog is named Rex."),),
         (
             ("Her boss called Tom.", "Her boss is Tom."),
@@ -594,7 +597,7 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "located",
         "*located* for *situated*",
-        "behind *is* or *are*, before a preposition of place",
+        "after *is* or *are*, before a preposition of place",
         (("The inn is located near the river.", "The inn is situated near the river."),),
         (
             ("The thief was located in Rome by them.", "The thief was situated in Rome by them."),
@@ -604,13 +607,13 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "contrary",
         "*unfair* for *not fair*; *possible* for *not impossible*; *wrong* for *not right*",
-        "an attested pair that nothing lies between (no *unpopular*, *unimportant*, *insecure*, no"
-        " *asleep*); *fair*, *clear* and *possible* of *that*, *it* or *this*, *alive* for *not"
-        " dead* of *he* or *she*; said of the subject behind a form of *be*, or with *will be*, at"
-        " the end or before *to*, *with*, *about*, *where*, *for her* and the like; *not sure*"
-        " also before the subject of a clause, *not familiar* before *with*, *not right*, *not"
-        " married* and others at the end alone; no other negation but a *No* that answers, no *a*,"
-        " *all*, *every*, *only* or *because*; no question that begins with its verb",
+        "an attested pair with no middle between them (not *unpopular*, *unimportant*, *insecure*"
+        " or *asleep*); *fair*, *clear* and *possible* of *that*, *it* or *this*, *alive* for *not"
+        " dead* of *he* or *she*; said of the subject after a form of *be*, or with *will be*, at"
+        " the end or before *to*, *with*, *about*, *where*, *for her* and similar words; *not"
+        " sure* also before the subject of a clause, *not familiar* before *with*, *not right*,"
+        " *not married* and others only at the end; no other negation except a *No* that answers,"
+        " no *a*, *all*, *every*, *only* or *because*; no question that begins with its verb",
         (
             ("That's not fair.", "That's unfair."),
             ("It is not possible to swim there.", "It is impossible to swim there."),
@@ -673,7 +676,7 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "same",
         "*different* for *not the same*, *the same* for *not different*",
-        "said of *it*, *that* or *this* behind a form of *be*, or with *will be*, at the end of a"
+        "said of *it*, *that* or *this* after a form of *be*, or with *will be*, at the end of a"
         " sentence; no other negation, no *all*, *every*, *only* or *because*",
         (
             ("That's not the same.", "That's different."),

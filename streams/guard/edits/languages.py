@@ -95,34 +95,34 @@ BY_TABLE = (
     _edit(
         "number",
         "a number from two to twelve, or 20, 30, 40, 50, in words or in figures",
-        "in German, French, Spanish and what a policy adds, both texts certainly so; the word in"
-        " small letters and no other word as well (no *neuf*, no *sept*); before a word that makes"
-        " no other number of it, and no time of day",
+        "in German, French, Spanish and languages that a policy adds, if both texts are certainly"
+        " in it; the word is in small letters and has no other meaning (no *neuf*, no *sept*);"
+        " before a word that makes neither another number nor a time of day of it",
         _number_word,
         frozenset({FIGURES}),
     ),
     _edit(
         "month",
-        "a month is abbreviated, with a full stop or without",
-        "in German, French, Spanish and what a policy adds, as CLDR has it; behind a day in"
-        " figures",
+        "a month is abbreviated, with or without a full stop",
+        "in German, French, Spanish and languages that a policy adds, as CLDR abbreviates it;"
+        " after a day in figures",
         _month,
         BUILT_IN.months | {ADDED},
     ),
     _edit(
         "start",
-        "the first letter of a sentence is small or a capital",
-        "in German, French, Spanish and what a policy adds; at least two words follow, and it is"
-        " one of a closed list that is no name and no form of address (no *La*, no *Elle*, no"
-        " *Sie*)",
+        "a sentence begins with a small or a capital letter",
+        "in German, French, Spanish and languages that a policy adds; at least two words follow,"
+        " and the word is on a closed list without names and forms of address (no *La*, no *Elle*,"
+        " no *Sie*)",
         _start,
         _STARTS,
     ),
     _edit(
         "numeral",
         "a number from two to twelve in Han numerals or in figures",
-        "in Chinese and Japanese; before a counter of a closed list; not beside another numeral,"
-        " and no ordinal",
+        "in Chinese and Japanese; before a counter on a closed list; not beside another numeral,"
+        " and not an ordinal",
         _numeral,
         frozenset({FIGURES}),
     ),

@@ -22,8 +22,8 @@ def _final_stop(one: Reading, i: int, other: Reading, j: int) -> tuple[int, int]
 
 FINAL_STOP = Edit(
     name="final-stop",
-    changes="a full stop ends one of the texts",
-    context="in any language; behind a word, or behind a number or an identifier in a text without"
+    changes="one of the texts ends with a full stop",
+    context="in any language; after a word, or after a number or an identifier if the text has no"
     " code",
     passes=(
         ("Plays the cello", "Plays the cello."),

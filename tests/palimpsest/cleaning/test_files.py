@@ -184,11 +184,11 @@ def test_the_column_of_the_texts_and_that_of_the_time_are_guessed() -> None:
 
 
 def test_a_column_that_is_not_there_is_named_with_those_that_are() -> None:
-    with pytest.raises(UsageError, match="no column nope: there are text, n"):
+    with pytest.raises(UsageError, match="no column nope: the columns are text, n"):
         found([{"text": "a", "n": 1}], Columns("nope"))
-    with pytest.raises(UsageError, match="no column user: there are text, n"):
+    with pytest.raises(UsageError, match="no column user: the columns are text, n"):
         found([{"text": "a", "n": 1}], Columns("text", ("user",)))
-    with pytest.raises(UsageError, match="give --text COLUMN; there are a, b"):
+    with pytest.raises(UsageError, match="give --text COLUMN; the columns are a, b"):
         found([{"a": "x", "b": "y"}], Columns())
 
 

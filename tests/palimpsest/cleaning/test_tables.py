@@ -58,5 +58,5 @@ def test_pairs_stay_apart() -> None:
 
 
 def test_a_wrong_column_is_named() -> None:
-    with pytest.raises(UsageError, match="there is no column body: there are text"):
+    with pytest.raises(UsageError, match="there is no column body: the columns are text"):
         clean([DOG], text="body")

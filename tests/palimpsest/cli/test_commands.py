@@ -209,9 +209,9 @@ def test_a_kind_that_no_decision_is_of_is_wrong_usage(stocked: CommandLine) -> N
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("not a log\n", "line 1 is no event of Palimpsest (it is no JSON)"),
-        ("7\n", "line 1 is no event of Palimpsest (it is no JSON object)"),
-        ('{"text": "Ada sings."}\n', "line 1 is no event of Palimpsest (it has no `type`)"),
+        ("not a log\n", "line 1 is not an event of Palimpsest (it is not JSON)"),
+        ("7\n", "line 1 is not an event of Palimpsest (it is not a JSON object)"),
+        ('{"text": "Ada sings."}\n', "line 1 is not an event of Palimpsest (it has no `type`)"),
         ('{"type": "x"}\n', "(its `type` is not known to this version)"),
         ("", "is empty"),
     ],

@@ -281,7 +281,7 @@ def test_several_owners_answer_together_if_the_store_was_opened_for_them(
         lambda: items.put(eve, "a", PIZZA),
         lambda: items.list_namespaces(prefix=eve),
     ):
-        with pytest.raises(UsageError, match="none of `owners`"):
+        with pytest.raises(UsageError, match="not among `owners`"):
             ask()
     with pytest.raises(UsageError, match="has no owner"):
         items.put(("memories",), "a", PIZZA)

@@ -203,7 +203,7 @@ def test_a_run_that_is_not_allowed_yet_explains_how(palimpsest: CommandLine) -> 
     refused = palimpsest("dedupe", "--dry-run")
     assert refused.status == 3
     has_none = refused.err.replace("\n", " ")
-    assert "`palimpsest policy set` takes one that has (importance, namespaced, " in has_none
+    assert "`palimpsest policy set` chooses one that has it (importance, namespaced, " in has_none
     assert "layered" not in has_none
     palimpsest.json("policy", "set", "importance")
     few = palimpsest("dedupe", "--dry-run").out

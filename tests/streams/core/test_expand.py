@@ -87,7 +87,7 @@ def test_who_was_taken_apart_with_a_memory_is_not_apart_by_anybodys_word() -> No
     for command in unmerge_commands(history.ledger, request):
         history.carry_out(command)
     history.when(withdraw("a", "c")).then("refused not_a_statement")
-    assert f"request {APART} took their memory apart" in history.detail()
+    assert f"request {APART} separated their memory" in history.detail()
     history.when(merge("a", "c")).then("c manual_join a")
 
 
@@ -173,7 +173,7 @@ def test_by_its_cause_only_what_one_request_took_out_is_reinstated() -> None:
         request = ReinstateManyRequest(request_id=history.fresh(), selection=selection)
         found = reversed_joins(history.ledger, request)
         assert [history.name(edge.newer.id) for edge in found] == meant
-    with pytest.raises(ValidationError, match="for reinstating and restoring"):
+    with pytest.raises(ValidationError, match="reversed or retracted already"):
         ReverseRequest(request_id=history.fresh(), selection=JoinSelection(cause=command.cause))
 
 

@@ -400,9 +400,9 @@ def test_only_an_empty_log_is_filled(log: Log) -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        (b"no json, but words", "line 3 is no event"),
-        (b'{"specversion":"1.0","type":"palimpsest.accessed.v9"}', "line 3 is no event"),
-        (b"", "line 3 is no event"),
+        (b"no json, but words", "line 3 is not an event"),
+        (b'{"specversion":"1.0","type":"palimpsest.accessed.v9"}', "line 3 is not an event"),
+        (b"", "line 3 is not an event"),
         (encode(refused(1)), "came before"),
     ],
 )

@@ -176,13 +176,13 @@ def _with(key: str, value: str) -> Callable[[str], str]:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (_with("code", '"en"'), "is no language: code: English has edits of its own"),
+        (_with("code", '"en"'), "is no language: code: English is built in"),
         (
             lambda text: text.replace("code =", "kode ="),
             "is no language: code: it is missing; kode",
         ),
         (_with("code", '"Dutch"'), "code: String should match pattern"),
-        (_with("negators", '"Niet"'), "negators.0: 'Niet' is no single word in small"),
+        (_with("negators", '"Niet"'), "negators.0: 'Niet' is not a single word in small"),
         (_with("negators", '""'), "negators: Value should have at least 1 item"),
         (
             _with("numbers", "{ een = 1 }"),
@@ -196,7 +196,7 @@ def _with(key: str, value: str) -> Callable[[str], str]:
             _with("months", '["januari"]'),
             "is no language: months: 12 entries are needed, from January on",
         ),
-        (_with("starts", '"猫"'), "of a script without spaces"),
+        (_with("starts", '"猫"'), "in a script without spaces"),
         (_with("plurals", '"katten"'), "is no language: plurals: there is no such key"),
         (_with("number_parts", '""'), "different, pair 2: these are near-identical"),
         (lambda text: text + "\nsame_ = []", "is no language: same_: there is no such key"),
@@ -243,7 +243,7 @@ def test_a_policy_of_languages_alone_is_told_where_to_begin(tmp_path: Path) -> N
 
 
 def test_a_code_stands_once() -> None:
-    with pytest.raises(ValueError, match="each code may stand only once"):
+    with pytest.raises(ValueError, match="each code may appear only once"):
         Policy.model_validate(
             load_policy("standard").model_dump(mode="json")
             | {"languages": [json.loads(DUTCH.model_dump_json())] * 2}

@@ -54,7 +54,7 @@ def open_audit(
     context: typer.Context,
     target: Annotated[
         float,
-        typer.Option(metavar="SHARE", help="Wrong among the joins, at most; default .01."),
+        typer.Option(metavar="SHARE", help="The largest share of wrong joins; default .01."),
     ] = 0.01,
     confidence: Annotated[
         float, typer.Option(metavar="C", help="How sure the bound is; default .95.")
@@ -244,7 +244,11 @@ def check(
     context: typer.Context,
     most: Annotated[
         float,
-        typer.Option("--max", metavar="SHARE", help="Wrong by the latest certificate, at most."),
+        typer.Option(
+            "--max",
+            metavar="SHARE",
+            help="The most wrong joins that the latest certificate may allow.",
+        ),
     ] = 0.01,
     most_members: Annotated[
         int | None, typer.Option("--max-members", metavar="N", help="Of one memory, at most.")

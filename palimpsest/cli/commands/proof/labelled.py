@@ -38,9 +38,8 @@ Pairs = Annotated[
     list[Path] | None,
     typer.Option(
         metavar="FILE",
-        help="Labelled pairs, as CSV, JSON lines or Parquet: columns a, b and label, and if there"
-        " are any id, language, source, and a judge's probability, model, answer and prompt;"
-        " repeatable.",
+        help="Labelled pairs, as CSV, JSON lines or Parquet: columns a, b and label; optionally"
+        " id, language, source, and a judge's probability, model, answer and prompt; repeatable.",
     ),
 ]
 Map = Annotated[
@@ -133,7 +132,10 @@ def calibrate(
     budget: Annotated[
         float,
         typer.Option(
-            min=0.0001, max=0.5, metavar="SHARE", help="Wrong among what is joined; default .005."
+            min=0.0001,
+            max=0.5,
+            metavar="SHARE",
+            help="The largest share of wrong joins; default .005.",
         ),
     ] = 0.005,
     different_budget: Annotated[
@@ -191,7 +193,7 @@ def calibrate(
     if bool(pairs) == from_log:
         raise UsageError("name --pairs or --from-log, one of the two")
     if as_is and judge_to is not None:
-        raise UsageError("--as-is tests a policy alone: leave --judge-to out, or --as-is")
+        raise UsageError("--as-is tests only a policy: leave out --judge-to or --as-is")
     require_page(page)
     require_targets({"--to": to, "--judge-to": judge_to})
     rows: list[LabelledPair]

@@ -31,13 +31,13 @@ from palimpsest.projections.duckdb.user_sql import views_read
 from palimpsest.projections.duckdb.views import FILE, Place, literal_glob, place_of, quoted, views
 
 STORAGE = "v1.2.0"
-"""The oldest DuckDB that opens the file; 1.5 cannot open 2.0's own format (MEASURED)."""
+"""The oldest DuckDB that opens the file; 1.5 cannot open 2.0's own format."""
 RECORD = "views.json"
 """The record of the last `palimpsest.duckdb` that was written, for later starts."""
 MEMORY = "1GB"
 THREADS = 2
 LISTINGS = 20
-"""Maximum number of listings of the segments for a query while some disappear."""
+"""How often a query lists the segments again if some have disappeared meanwhile."""
 LEFT = "Cannot open file"
 """DuckDB's message for a file that it has listed but cannot find."""
 KEPT = 2

@@ -28,13 +28,14 @@ class Ranked(NamedTuple):
 
 
 Near = Callable[[Sequence[Memory], float, float], Iterable[Ranked]]
-"""Given heads, a score and a floor, it returns memories after that score, in order: at least those
-whose face has a cosine of `floor` or more to one of the heads."""
+"""Takes heads, a score and a floor; returns memories that score less, in order.
+
+None is missing whose face has a cosine of `floor` or more to one of the heads."""
 
 MinScore = float | Literal["model"] | None
 
 LOOKED_AT = 256
-"""Number of nearest memories among which those indistinguishable from a hit are sought.
+"""Number of nearest memories that are compared with the hits, to find indistinguishable ones.
 
 Comparing a hit with all of 10,000 memories took 3 ms more, and twenty times that on busy cores.
 """
@@ -78,10 +79,10 @@ def hits(
 ) -> list[Recalled]:
     """The best `k` that pass, from memories in order; each counts once.
 
-    The hits of one frame stand at the place of the best, the newest first (docs/guard.md). If the
-    owner has names, the newest is also sought among the memories that follow, because another name
-    may be far from the question; and hits that a question to the judge may join stand together.
-    `near` quickly selects which of the following memories are compared with the hits.
+    The hits of one frame stand together, the newest first, at the place of the best
+    (docs/guard.md). If the owner has names, so do hits that the judge may be asked to join; and the
+    newest is also sought further down, because under another name it may be far from the question.
+    `near` quickly selects which of the memories further down are compared with the hits.
     """
     left, gate = iter(ranked), _Gate(ledger, wanted)
     newer: dict[str, set[str]] = {}

@@ -1,4 +1,4 @@
-"""What the guard knows of a language other than English: CONTRIBUTING.md says how to add one."""
+"""What the guard knows about a language other than English (CONTRIBUTING.md: how to add one)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from palimpsest.contracts.language import Language
 Script = Literal["latin", "han", "kana"]
 Pairs = tuple[tuple[str, str], ...]
 TableEdit = Literal["number", "month", "start", "numeral"]
-"""What a table licenses."""
+"""The edits that a table may license."""
 
 
 class EditPairs(NamedTuple):
-    """Pairs that an edit makes near-identical, and pairs that look like it and are no edit."""
+    """Pairs that an edit makes near-identical, and pairs that only look like it."""
 
     passes: Pairs
     fails: Pairs
@@ -25,7 +25,7 @@ class EditPairs(NamedTuple):
 HAN = r"\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 KANA = r"\u3041-\u30ff\u31f0-\u31ff"
 NUMERALS = "一二两三四五六七八九十百千万萬億亿零〇"
-"""Characters of numbers in Han: beside one, a numeral is a part of another number."""
+"""Number characters in Han: a numeral beside one is part of another number."""
 
 _ENGLISH_MONTHS = (
     "january february march april may june july august september october november december"
@@ -35,29 +35,29 @@ _ENGLISH_DAYS = "monday tuesday wednesday thursday friday saturday sunday".split
 
 @dataclass(frozen=True)
 class LanguageTable:
-    """What the guard knows of a language; everything is in small letters."""
+    """What the guard knows about a language; all words are in small letters."""
 
     code: str
     script: Script = "latin"
     words: frozenset[str] = frozenset()
-    """Function words and a few everyday ones, by which a text is known."""
+    """Function words and a few everyday ones, which identify a text's language."""
     numbers: dict[str, str] = field(default_factory=dict)
-    """Number words that are nothing else, to figures."""
+    """Number words without another meaning, with their figures."""
     number_parts: frozenset[str] = frozenset()
-    """What makes another number, or no count, of a number beside it."""
+    """Words that turn a number beside them into another number, or into no count."""
     months: dict[str, int] = field(default_factory=dict)
-    """Names and abbreviations of months, to their numbers."""
+    """Names and abbreviations of months, with their numbers."""
     negators: frozenset[str] = frozenset()
     starts: frozenset[str] = frozenset()
-    """Words that begin sentences and are no names."""
+    """Words that begin sentences and are not names."""
     translations: dict[str, str] = field(default_factory=dict)
-    """Words of numbers, months and weekdays to the English ones, by which facts are seen."""
+    """Words for numbers, months and weekdays with the English ones, in which facts are compared."""
     numeral: re.Pattern[str] | None = None
     """A number before a counter, in a script without spaces."""
     digits: dict[str, str] = field(default_factory=dict)
-    """Numerals of that script, to figures."""
+    """Numerals of that script, with their figures."""
     edits: dict[TableEdit, EditPairs] = field(default_factory=dict)
-    """What it licenses, each with the pairs that its tests are made of."""
+    """The edits that it licenses, each with the pairs that it is tested with."""
 
     def in_figures(self, text: str) -> str:
         """A text in a script without spaces, with the numbers before counters in figures."""
@@ -130,7 +130,7 @@ def table_of(language: Language) -> LanguageTable:
 
 
 def _words(written: str) -> list[str]:
-    """As words of texts are compared: *dreißig* is *dreissig*."""
+    """The words in the form in which texts are compared: *dreißig* is *dreissig*."""
     return written.casefold().split()
 
 

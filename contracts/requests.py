@@ -106,7 +106,7 @@ class Request(Strict, Generic[A_co]):
 
     if TYPE_CHECKING:
         request: str
-        """Each kind's own, where the frozen schema has it."""
+        """Declared by each kind of request, at the place that it has in the frozen schema."""
     else:
 
         @classmethod
@@ -274,7 +274,7 @@ class JoinSelection(Selection):
 
 
 class TakingOut(Request[A_co]):
-    """Reverses or retracts everything the selection matches, except what already is."""
+    """Reverses or retracts everything that the selection matches and that still stands."""
 
     selection: Selection
     dry_run: DryRun = False
@@ -340,7 +340,7 @@ class UpdateRequest(Request[Updated]):
 class UndoRequest(Request[Undone]):
     """`palimpsest undo ID`: undo an update, named by its decision or by a candidate.
 
-    The candidate is that of the update; any other means the last update of its memory.
+    A candidate that no update brought in stands for the last update of its memory.
     """
 
     request: Literal["undo"] = "undo"

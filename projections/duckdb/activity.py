@@ -4,7 +4,7 @@
 
 They are counted in the tables of facts, whose rows never change and are keyed by position. So a row
 in two segments is counted once without the window over whole rows that the views need. For 100,000
-decisions the views took 250 to 600 ms, these queries take 10 to 80 ms (MEASURED on two cores).
+decisions the views took 250 to 600 ms, these queries take 10 to 80 ms on two cores.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def unmerge(executor: Executor, request: UnmergeRequest) -> Unmerged:
     refused: list[NotDone] = []
     joins_out = unmerge_commands(ledger, request)
     if request.memory_id is not None and _is_exact(ledger, joins_out[0].decision_id):
-        detail = "all its joins are verbatim repeats: a text is one memory"
+        detail = "all its joins are verbatim repeats, which stay: equal texts are one memory"
         refusal = RefusedError("same_text", detail)
         executor.refuse(joins_out[0], refusal)
         raise refusal

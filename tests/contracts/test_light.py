@@ -442,7 +442,7 @@ def test_of_foreign_lines_these_differences_are_known() -> None:
     assert encode(decode(zone)) != encode(decode_exported(zone, 1))
     deep = encode(decided({"a": 1})).replace(b'{"a":1}', b'{"a":%s1%s}' % (b"[" * 300, b"]" * 300))
     assert isinstance(decode(deep), Decided)
-    with pytest.raises(StoreError, match="it is no JSON"):
+    with pytest.raises(StoreError, match="it is not JSON"):
         decode_exported(deep, 1)
 
 

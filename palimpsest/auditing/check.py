@@ -11,7 +11,6 @@ from palimpsest.backends.reader import Reader
 from palimpsest.contracts.events import CertifiedData
 from palimpsest.contracts.policy import Policy
 from palimpsest.evaluation.automatic import standing
-from palimpsest.queries.as_of import policy_as_of
 from palimpsest.streams.guard import guard_hash, tables_of
 
 
@@ -109,7 +108,7 @@ def check(
             answer["outside"] += sum(1 for _ in standing(now.ledger(owner))) - len(meant)
     answer["problems"] = [*_problems(answer, coverage, most, most_members)]
     if coverage is not None:
-        before = policy_as_of(reader, coverage.position)
+        before = reader.policy_as_of(coverage.position)
         answer["problems"] += coverage.problems(reader.policy_in_force(), before)
     answer["holds"] = not answer["problems"]
     return answer

@@ -153,6 +153,11 @@ class Reader:
             self._known = recorded_policy(recorded.data)
         return self._known
 
+    def policy_as_of(self, position: int) -> Policy:
+        """The policy in force at a position; before the first event, the one in force now."""
+        recorded = self.log.last_policy(position)
+        return self.policy_in_force() if recorded is None else recorded_policy(recorded.data)
+
     def owners(self, only: str | None = None) -> list[str]:
         """The owners that have memories: all of them, or `only` this one."""
         return [owner for owner in self.log.owners() if only in (None, owner)]

@@ -158,7 +158,7 @@ class _Counts:
 
 
 @dataclass(frozen=True)
-class _Options:
+class _Again:
     """What is decided again."""
 
     policy: Policy
@@ -187,7 +187,7 @@ def backtest(
     if a text has no recorded vector of the policy's model, or no owner matches the pattern.
     """
     owners = _owners(reader, owner)
-    counts, asked = _Counts(), _Options(policy, since, compares_anew, certified)
+    counts, asked = _Counts(), _Again(policy, since, compares_anew, certified)
     size = math.ceil(len(owners) / (PARTS * processes)) or 1
     parts = [owners[start : start + size] for start in range(0, len(owners), size)]
     with ExitStack() as held:
@@ -221,12 +221,12 @@ def _end_in_silence() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
-def _in_process(log_file: Path, asked: _Options, owners: Sequence[str]) -> _Counts:
+def _in_process(log_file: Path, asked: _Again, owners: Sequence[str]) -> _Counts:
     with Log.open(log_file, read_only=True) as log:
         return _decide_again(log, asked, owners)
 
 
-def _decide_again(log: Log, asked: _Options, owners: Sequence[str]) -> _Counts:
+def _decide_again(log: Log, asked: _Again, owners: Sequence[str]) -> _Counts:
     """What would be different for some owners."""
     counts, policies = _Counts(), log.policies()
     others = {known.model for known in policies.values()} - {asked.policy.model}

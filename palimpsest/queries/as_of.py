@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.backends.reader import Reader
-from palimpsest.contracts.policy import Policy, recorded_policy
 from palimpsest.projections.duckdb.queries import queries
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.questions import settle_question
@@ -46,7 +45,7 @@ class Counts:
 def counts_as_of(reader: Reader, position: int) -> tuple[Counts, dict[str, int], dict[str, Any]]:
     """Counts, decisions by kind, and the judge's figures; folds one owner after another."""
     by_kind, [judged] = queries(reader.projections, (_BY_KIND, [position]), (_JUDGED, [position]))
-    policy, counts = policy_as_of(reader, position), Counts()
+    policy, counts = reader.policy_as_of(position), Counts()
     for owner_id in reader.log.owners_since(0, upto=position):
         with folded(reader, owner_id, position) as ledger:
             living = [entry for entry in ledger.entries.values() if entry.living]
@@ -61,14 +60,6 @@ def counts_as_of(reader: Reader, position: int) -> tuple[Counts, dict[str, int],
             counts.unembedded += len(ledger.unembedded)
             counts.waiting += sum(value is not None for value in asked) + len(ledger.composing)
     return counts, {row["decision"]: row["n"] for row in by_kind}, judged
-
-
-def policy_as_of(reader: Reader, position: int) -> Policy:
-    """The policy in force at the position; before the first event, the one in force now."""
-    recorded = reader.log.last_policy(position)
-    if recorded is None:
-        return reader.policy_in_force()
-    return recorded_policy(recorded.data)
 
 
 def as_they_were(

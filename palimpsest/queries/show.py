@@ -20,7 +20,7 @@ from palimpsest.projections.base.totals import Total
 from palimpsest.projections.duckdb.dedup_metrics import dedup_metrics
 from palimpsest.projections.duckdb.queries import Parameters, queries, query, views_file
 from palimpsest.projections.shown.timeline import Timeline
-from palimpsest.queries.as_of import as_they_were, counts_as_of, folded, policy_as_of
+from palimpsest.queries.as_of import as_they_were, counts_as_of, folded
 from palimpsest.queries.duplicates import hash_tag
 from palimpsest.queries.evidence import evidence_of, explained
 from palimpsest.streams.core.admit import FORGOTTEN
@@ -41,7 +41,7 @@ def rules_at(reader: Reader, as_of: AsOf | None) -> tuple[Policy, datetime]:
         return reader.policy_in_force(), reader.clock()
     position = position_as_of(reader.log, as_of)
     at = in_utc(as_of) if isinstance(as_of, datetime) else time_at(reader.log, position)
-    return policy_as_of(reader, position), at
+    return reader.policy_as_of(position), at
 
 
 def owners_of_session(reader: Reader, session_id: str) -> list[str]:
@@ -131,7 +131,7 @@ def status(
 def status_as_of(reader: Reader, position: int) -> dict[str, Any]:
     """`status` as of a position of the log, without lag."""
     counts, kinds, judged = counts_as_of(reader, position)
-    policy = policy_as_of(reader, position)
+    policy = reader.policy_as_of(position)
     return {
         "candidates": counts.candidates,
         "memories": counts.memories,

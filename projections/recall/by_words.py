@@ -33,7 +33,7 @@ def ranked_by_words(ledger: Ledger, question: str, *, unembedded: bool = False) 
     The score is the share of the question's content words, each counted once; ties go to the older
     memory. `unembedded`: match only texts without a vector.
     """
-    asked = _Question(question)
+    asked = _AskedWords(question)
     scored = [
         Ranked(memory, _score(memory, asked, unembedded))
         for memory in ledger.memories()
@@ -42,7 +42,7 @@ def ranked_by_words(ledger: Ledger, question: str, *, unembedded: bool = False) 
     return sorted((ranked for ranked in scored if ranked.score > 0.0), key=in_order)
 
 
-class _Question:
+class _AskedWords:
     """The words of a question; if it is in Han alone, as split in the text it is compared with."""
 
     def __init__(self, question: str) -> None:
@@ -83,7 +83,7 @@ def _pairs(word: str) -> Iterator[str]:
     return map("".join, pairwise(word))
 
 
-def _score(memory: Memory, asked: _Question, unembedded: bool) -> float:
+def _score(memory: Memory, asked: _AskedWords, unembedded: bool) -> float:
     texts = {entry.text for entry in memory.members if _is_searched(entry, unembedded)}
     if texts and not unembedded:
         texts.add(memory.face.text)

@@ -29,7 +29,7 @@ def array_rows(
     file: io.BufferedReader, lines: Callable[[io.BufferedReader], Iterator[bytes]]
 ) -> Iterator[bytes]:
     """The elements of an array with their own bytes; what follows it is read by `lines`."""
-    text = _Text(file)
+    text = _ArrayText(file)
     text.skip(_MARK)
     text.skip("[")
     while text.next_character() != "]":
@@ -45,7 +45,7 @@ def array_rows(
     yield from lines(io.BufferedReader(_Behind(text.rest(), file), _CHUNK))
 
 
-class _Text:
+class _ArrayText:
     """A file as text, read on demand; invalid bytes are preserved."""
 
     def __init__(self, file: io.BufferedReader) -> None:

@@ -26,7 +26,7 @@ Words = Literal["same", "more", "other"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _RecordedSearch:
     """What the record shows of a search, which finds some by `words` and others near by cosine.
 
     `near`: the near ones are the same but for the floor of the cosine. `by_cosine` and `by_words`
@@ -41,7 +41,7 @@ class _Known:
     by_words: Policy
 
     @classmethod
-    def of(cls, recorded: Policy, policy: Policy, namespace: str) -> _Known | None:
+    def of(cls, recorded: Policy, policy: Policy, namespace: str) -> _RecordedSearch | None:
         """None if the two policies search different texts, by different models, or other frames."""
         was, now = Reach.of(recorded, namespace), Reach.of(policy, namespace)
         if was.faces or now.faces or (was.model, was.frames) != (now.model, now.frames):
@@ -121,14 +121,14 @@ class RecordedNeighbours:
         self._recorded = recorded
         self._policy = policy
         self._search = search
-        self._known: dict[tuple[str, str], _Known | None] = {}
+        self._known: dict[tuple[str, str], _RecordedSearch | None] = {}
         self._same_texts: dict[str, _SameTexts] = {}
 
     def of(self, event: Decided, admit: Admit) -> tuple[Neighbour, ...]:
         """The neighbours that the policy's checks must see, before the event is folded."""
         evidence, key = event.data.evidence, (event.data.evidence.policy, admit.candidate.namespace)
         if key not in self._known:
-            self._known[key] = _Known.of(self._recorded[key[0]], self._policy, key[1])
+            self._known[key] = _RecordedSearch.of(self._recorded[key[0]], self._policy, key[1])
         known = self._known[key]
         advance(self._real, self._real.at(event.time))
         if known is None or evidence.check not in COMPARED or not self._has_the_same(admit):

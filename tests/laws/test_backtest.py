@@ -23,7 +23,7 @@ from palimpsest.streams.core.exact import FOLDED
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.replay import recorded_neighbours
 from palimpsest.streams.replay.another_policy import AnotherPolicy
-from palimpsest.streams.replay.recorded_neighbours import RecordedNeighbours, _Known
+from palimpsest.streams.replay.recorded_neighbours import RecordedNeighbours, _RecordedSearch
 from palimpsest.streams.replay.without import Search, Without
 from palimpsest.streams.search.scope_index import Reach
 from palimpsest.streams.search.scope_indexes import ScopeIndexes
@@ -168,20 +168,20 @@ def repeats_were_searched_for(patch: pytest.MonkeyPatch) -> None:
 
 def who_was_found_is_all(patch: pytest.MonkeyPatch) -> None:
     """The record counts whatever the floor is."""
-    patch.setattr(_Known, "proves", lambda known, _: known.near and known.words != "other")
+    patch.setattr(_RecordedSearch, "proves", lambda known, _: known.near and known.words != "other")
 
 
 def one_fewer_is_enough(patch: pytest.MonkeyPatch) -> None:
     """The record is taken to be full with one neighbour to spare."""
-    of = _Known.of
+    of = _RecordedSearch.of
 
-    def broken(recorded: Policy, policy: Policy, namespace: str) -> _Known | None:
+    def broken(recorded: Policy, policy: Policy, namespace: str) -> _RecordedSearch | None:
         known = of(recorded, policy, namespace)
         if known is None:
             return None
         return replace(known, now=replace(known.now, cosine_top=known.now.cosine_top - 1))
 
-    patch.setattr(_Known, "of", broken)
+    patch.setattr(_RecordedSearch, "of", broken)
 
 
 def more_words_are_the_same(patch: pytest.MonkeyPatch) -> None:

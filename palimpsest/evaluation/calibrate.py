@@ -1,9 +1,9 @@
 """Thresholds from a budget of errors, tested on one half of the labels and reported on the other.
 
-Pairs that share a text are one group and on one side; of each group one pair, chosen by its hash,
-counts, so that what is counted is independent. Of what is joined that is one that the policy may
-join, if there is one. Labels of the held-out half are read by `_held_out` alone, after every
-threshold is fixed; its scores say where each sequence of tests begins.
+Pairs that share a text are one group, and a group is in one half. One pair of each group counts,
+chosen by its hash, so that the counted pairs are independent; to count joins, it is one that the
+policy may join, if the group has one. Only `_held_out` reads labels of the held-out half, after
+every threshold is fixed; the scores of that half determine where each sequence of tests begins.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ErrorBudget:
 
 @dataclass(frozen=True, slots=True)
 class Halves:
-    """One pair of each group with its scores, in the half to test with or the held-out half."""
+    """One pair of each group with its scores: those to test with, and those held out."""
 
     tested: list[Measured]
     held_out: list[Measured]
@@ -94,11 +94,11 @@ class Halves:
 def chosen(
     pairs: Sequence[LabelledPair], policy: Policy | None = None
 ) -> tuple[list[LabelledPair], list[LabelledPair]]:
-    """One pair of each group, by its hash: of the half to test with, and of that held out.
+    """One pair of each group, chosen by its hash: for the half to test with, and the other half.
 
-    With a policy it is one that this may join, if there is one: that depends on texts alone, so
-    each group still says one independent thing, and more of them say something about joins.
-    Exact repeats, which a hash proves, and related pairs are left out.
+    With a policy it is a pair that the policy may join, if the group has one. This depends only on
+    the texts, so the pairs of different groups stay independent, and more of them are joins. Exact
+    repeats, which a hash proves, and related pairs are left out.
     """
     counted = [pair for pair in pairs if not pair.exact and pair.label != "related"]
     joins = (lambda _: True) if policy is None else may_join(policy)
@@ -206,7 +206,7 @@ def head_of(
     budget: ErrorBudget,
     data: dict[str, str],
 ) -> dict[str, Any]:
-    """What the answer is about, as JSON: the claim, the labels, and whom it depends on."""
+    """The head of the answer, as JSON: the claim, the labels, and what it holds for."""
     return {
         "risk": RISK,
         "limit": LIMIT,
@@ -224,7 +224,7 @@ def head_of(
 
 
 def label_counts(pairs: Sequence[LabelledPair], tested: int, held_out: int) -> dict[str, int]:
-    """How many labels there are of each kind, and how many count on either side."""
+    """The number of labels of each kind, and how many count in each half."""
     return {
         "pairs": len(pairs),
         "same": sum(pair.label == "same" for pair in pairs),
@@ -242,9 +242,9 @@ def label_counts(pairs: Sequence[LabelledPair], tested: int, held_out: int) -> d
 def _statements(
     halves: Halves, joins: Halves, budget: ErrorBudget, labels: int
 ) -> list[dict[str, Any]]:
-    """What can be said of each score, answer and language; each statement is for itself alone.
+    """A separate statement about each score, answer and language.
 
-    `joins` are the pairs that the policy may join: what its own scores join is counted there.
+    `joins` are the pairs that the policy may join: joins by its own scores are counted there.
     """
     languages = sorted({sample.language for sample in (*halves.tested, *halves.held_out)})
     found: list[dict[str, Any]] = []
@@ -446,7 +446,7 @@ def _made(
 def certificate_of(
     answer: dict[str, Any], certified: ThresholdStep, held_out: LabelCounts
 ) -> Certificate:
-    """The certificate of what was `certified`, with what became of the held-out labels."""
+    """The certificate of what was `certified`, with the counts of the held-out half."""
     joined = held_out.found + held_out.false_joins
     bound = upper_bound(held_out.false_joins, joined, answer["confidence"])
     return Certificate(

@@ -1,6 +1,7 @@
 """For owners with names, finds memories that may replace another one (docs/guard.md, Frames).
 
-Pending questions to the judge show this, and frames. It only orders hits, and joins nothing.
+These are found by frames and by pending questions to the judge. The result only orders hits; nothing
+is joined.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def unsettled(ledger: Ledger, memory: Memory) -> set[str]:
 
 
 def may_say_the_same(ledger: Ledger, memory: Memory) -> set[str]:
-    """Those of them that do not certainly speak of somebody else, as *Ada's sister* is."""
+    """Those of `unsettled` that may speak of the same person; *Ada's sister* is certainly another."""
     return {
         other
         for other in unsettled(ledger, memory)

@@ -1,7 +1,6 @@
 """For owners with names, finds memories that may replace another one (docs/guard.md, Frames).
 
-These are found by frames and by pending questions to the judge. The result only orders hits; nothing
-is joined.
+These are found by frames, and by pending questions to the judge. The result only orders hits.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def unsettled(ledger: Ledger, memory: Memory) -> set[str]:
 
 
 def may_say_the_same(ledger: Ledger, memory: Memory) -> set[str]:
-    """Those of `unsettled` that may speak of the same person; *Ada's sister* is certainly another."""
+    """Those of `unsettled` that may speak of the same person, as *Ada's sister* does not."""
     return {
         other
         for other in unsettled(ledger, memory)

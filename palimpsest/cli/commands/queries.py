@@ -191,7 +191,7 @@ def find(
     """Find the memories that are meant: all that mention the query, then the nearest by meaning.
 
     Words match whole and in canonical form: ABC-123 matches abc123,
-    not ABC1234. The exit status is 1 if nothing is found.
+    not ABC1234.
     """
     call = invocation(context)
     with call.store() as store:
@@ -200,8 +200,6 @@ def find(
             owner, query, by=ways, k=k, namespace=namespace, show_expired=show_expired
         )
     call.output.answer(plan, lambda: rendering.plan(plan))
-    if not plan["hits"]:
-        raise typer.Exit(FAILED)
 
 
 @app.command(epilog="Example: palimpsest likeness ada --at-least 0.8")

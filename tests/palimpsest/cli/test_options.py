@@ -161,12 +161,11 @@ def test_find(words: tuple[str, ...], by: list[str], ask: Ask) -> None:
     assert more[1] == {"by": by, "k": 1, "namespace": "n", "show_expired": True}
 
 
-@pytest.mark.parametrize(("query", "status"), [("tea", 0), ("coffee", 1)])
-def test_to_find_nothing_is_told_by_the_exit_status(
-    query: str, status: int, line: CommandLine
-) -> None:
-    found = line.json("find", "ada", query, "--by", "words", status=status)
-    assert len(found["hits"]) == 1 - status
+@pytest.mark.parametrize(("query", "count"), [("tea", 1), ("coffee", 0)])
+def test_a_search_that_finds_nothing_is_done(query: str, count: int, line: CommandLine) -> None:
+    assert len(line.json("find", "ada", query, "--by", "words")["hits"]) == count
+    assert len(line.json("recall", "ada", query, "--min-score", "0.99")) <= count
+    assert len(line.json("list", "ada", "--category", query)["memories"]) == 0
 
 
 def test_triangles(ask: Ask) -> None:

@@ -108,7 +108,7 @@ def test_dice_need_a_position_that_was_fixed_before(audited: Audited) -> None:
     assert (status["seed"], status["position"]) == ("4 2 6", at)
     with pytest.raises(UsageError, match="was used before"):
         audited.audits.open(seed="4 2 6", position=at)
-    with pytest.raises(UsageError, match="no position"):
+    with pytest.raises(UsageError, match="not a position"):
         audited.audits.open(position=10_000)
 
 

@@ -89,7 +89,7 @@ def test_one_cluster_of_all_finds_everything_and_singletons_are_never_wrong() ->
 
 
 def test_clusters_of_other_items_are_refused() -> None:
-    with pytest.raises(ValueError, match="same items"):
+    with pytest.raises(ValueError, match="different items"):
         b_cubed({1: 1}, {2: 1})
 
 

@@ -176,7 +176,7 @@ BAD_ROWS = {
         "field",
         "topics/1: ",
     ),
-    "a time to live of many digits": (row(ttl="9" * 400 + "w"), "field", "ttl: must be more"),
+    "a time to live of many digits": (row(ttl="9" * 400 + "w"), "field", "ttl: must be longer"),
     "a time to live of ages": (row(ttl="99999999999w"), "field", "ttl: must be longer than"),
     "a time to live of 101 years": (row(ttl="36890d"), "field", "ttl: must be longer than zero"),
     "a time to live of no time": (row(ttl="0d"), "field", "ttl: must be longer than zero"),

@@ -81,10 +81,11 @@ SELECT count(*) AS n FROM (
     SELECT owner_id FROM candidates
     WHERE owner_id NOT IN (SELECT owner_id FROM events WHERE event = 'names_set')
     GROUP BY owner_id
-    HAVING bool_or(text LIKE 'I %' OR text LIKE 'My %')::INT
-        + bool_or(text ILIKE 'user %' OR text ILIKE 'the user%')::INT
-        + bool_or(starts_with(lower(text), lower(owner_id) || ' ')
-                  OR starts_with(lower(text), lower(owner_id) || '''s '))::INT > 1
+    HAVING bool_or(regexp_matches(text, '^((I|My|Ich|Meine?) |[我私僕])'))::INT
+        + bool_or(regexp_matches(
+              text, '^((the )?user( |''s )|(der )?nutzer |用户|ユーザー)', 'i'))::INT
+        + bool_or(starts_with(lower(text), lower(owner_id)) AND regexp_matches(
+              substr(text, length(owner_id) + 1), '^(''?s)? |^[はの]'))::INT > 1
 )
 """
 """Owners whom their texts call by several names, none of which is declared."""

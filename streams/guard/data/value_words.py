@@ -64,7 +64,7 @@ MORE_LIGHT = frozenset(
 )
 """Forms of *be* and *have* that no table lists."""
 IN_ENGLISH = frozenset(
-    "a am an come den die dix dort era hat he in ma me no once plus sans sin six son war".split()
+    "a am an come den die dix dort era he in ma me no once plus sans sin six son war".split()
 )
 """Words of the tables that English has as well: they prove no other language."""
 AND = frozenset("und oder et ou y o e".split())

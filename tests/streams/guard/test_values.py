@@ -81,7 +81,7 @@ A Ana le gusta el té. / A Ana le gusta el café.
 她住在罗马。 / 他住在罗马。
 艾达是医生。 / 艾达是老师。
 她有两只猫。 / 她有两只狗。
-Ada likes hat shops. / Ada likes hat boxes.
+Ada likes shops near la Boca. / Ada likes shops near la Latina.
 Ada wohnt in Paris. / Ada wohnt in Paris
 Ada wohnt in Paris. Sie singt. / Ada wohnt in Rom. Sie singt.
 Ada wohnt in Rom. / Ada habite à Rome.

@@ -35,8 +35,8 @@ def tells_change(text: Reading) -> bool:
     lows = text.lows
     if "?" in lows or len(lows) > LONGEST:
         return False
-    if is_in_a_table(text.text, lows):
-        return tells_by_a_word(text.text, lows)
+    if is_in_a_table(text.text, lows) and tells_by_a_word(text.text, lows):
+        return True
     if not NOW_OTHERWISE.isdisjoint(lows) or ("but" in lows and _negates(lows)):
         return True  # now …, and: not … but …
     if any(low in CHANGED and lows[at - 1 : at] not in _THING for at, low in enumerate(lows)):

@@ -97,10 +97,10 @@ def said_of_owner(text: str, names: tuple[str, ...]) -> str:
     All possessives become *their* (*Ada uses Vim as her editor*, *I use Zed as my editor*), which
     may be wrong, but joins nothing.
     """
-    plainly = text.replace("’", "'")
-    if is_in_a_table(text, _words(plainly)):
+    plainly, said = text.replace("’", "'"), called_alike(text, names)
+    if said is None and is_in_a_table(text, _words(plainly)):
         return _said_elsewhere(plainly, names)
-    said = called_alike(text, names) or _said_loosely(plainly, names)
+    said = said or _said_loosely(plainly, names)
     return text if said is None else _POSSESSIVE.sub("their", said)
 
 

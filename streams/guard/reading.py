@@ -161,7 +161,7 @@ class Reading:
     @cached_property
     def values(self) -> frozenset[Key]:
         """What is left of it without each part that may be a value; empty for English."""
-        if self.sentences != 1 or self.is_english:
+        if self.is_english:
             return frozenset()
         return frozenset(value_keys(self.text, self.statement.lows, self.statement.kinds))
 

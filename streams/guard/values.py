@@ -9,9 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
+from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.closed_class import CONTENT, ENGLISH, OTHERS
+from palimpsest.streams.guard.data.en import COLOURS, PERSONS, SHOWN, THINGS
+from palimpsest.streams.guard.data.frame_words import VERBS
 from palimpsest.streams.guard.data.language_table import HAN, KANA
+from palimpsest.streams.guard.data.name_words import ADVERBS, SAME, THIRD
 from palimpsest.streams.guard.data.tables import BUILT_IN, TABLES
 from palimpsest.streams.guard.data.value_words import (
     AND,
@@ -49,11 +54,15 @@ _COUNTED = frozenset(word for code in _LATIN for word in VALUE_WORDS[code].count
 _ADDING = frozenset(word for code in _LATIN for word in VALUE_WORDS[code].adding)
 _CHANGED = frozenset(word for code in _LATIN for word in VALUE_WORDS[code].changed)
 _NEGATORS = frozenset(word for table in _LATIN.values() for word in table.negators)
-_NONE_OF_THEIRS = (ENGLISH | CONTENT | OTHERS) - _FUNCTIONS
+_NONE_OF_THEIRS = (ENGLISH | CONTENT | OTHERS) - _FUNCTIONS - BUILT_IN.numbers.keys()
+_NONE_OF_THEIRS -= BUILT_IN.months
+_ENGLISH = VERBS | ADVERBS | SHOWN | PERSONS | THINGS | COLOURS | en.QUANTIFIERS | en.PREPOSITIONS
+_ENGLISH = (_ENGLISH | SAME | frozenset(THIRD) | frozenset(THIRD.values())) - {"in"}
 _PROOF = (_FUNCTIONS | BUILT_IN.numbers.keys()) - IN_ENGLISH
 _LIGHT = (_FUNCTIONS - _COUNTED) | _ADDING | MORE_LIGHT
 _KANA, _KANA_OR_HAN = re.compile(f"[{KANA}]"), re.compile(f"[{KANA}{HAN}]")
 _HIRAGANA = r"\u3041-\u309f"
+_ENDS = re.compile("[。．!！?？]")
 _RUN = re.compile(rf"[^{_HIRAGANA}\s、，。．.!！?？「」『』（）()]+")
 """What may be a value in Japanese: all but hiragana, of which particles and endings are made."""
 
@@ -71,10 +80,14 @@ def value_keys(text: str, lows: Sequence[str], kinds: Sequence[Kind]) -> Iterato
 
 
 def is_in_a_table(text: str, lows: Iterable[str]) -> bool:
-    """Whether a text is in a language of a table, and has no word of English or of another one."""
+    """Whether a text may be in a language of a table, and has no word of English or of another one.
+
+    A short text may have no word of its language that a table lists: *Lena studiert in Heidelberg*.
+    """
     if not text.isascii() and _KANA_OR_HAN.search(text):
         return True
-    return not _PROOF.isdisjoint(lows) and _NONE_OF_THEIRS.isdisjoint(lows)
+    known = not _PROOF.isdisjoint(lows)
+    return (_NONE_OF_THEIRS if known else _NONE_OF_THEIRS | _ENGLISH).isdisjoint(lows)
 
 
 def tells_by_a_word(text: str, lows: Iterable[str]) -> bool:
@@ -88,19 +101,30 @@ def tells_by_a_word(text: str, lows: Iterable[str]) -> bool:
 def _latin(lows: Sequence[str], kinds: Sequence[Kind]) -> Iterator[Key]:
     """For each span of one to three words behind the second word, the words around it."""
     words = sum(kind is not SIGN for kind in kinds)
-    if not 0 < words <= MOST_WORDS or "?" in lows or not _NEGATORS.isdisjoint(lows):
+    if not 0 < words <= MOST_WORDS or not (_NEGATORS | {"?", "!"}).isdisjoint(lows):
         return
-    for start in range(_BEGINS, len(lows)):
-        for stop in range(start + 1, min(start + LONGEST, len(lows)) + 1):
+    if any(low == "." and not _is_number_or_title(lows[at - 1]) for at, low in enumerate(lows)):
+        return
+    for start in range(1, len(lows)):
+        for stop in range(start + 1, len(lows) + 1):
             value, around = lows[start:stop], [*map(_bare, (*lows[:start], *lows[stop:]))]
-            if kinds[stop - 1] is SIGN or not _FUNCTIONS.isdisjoint(value):
+            if _length(value) > LONGEST or not _FUNCTIONS.isdisjoint(value):
                 break
+            counts = all(map(_is_number, value))
             said = sum(low[0].isalpha() and low not in _LIGHT for low in around)
-            adds = not (all(map(_is_number, value)) or _ADDING.isdisjoint(around))
             # A verb may come first: who does it is left out, or a part of its word (*j'habite*).
-            said += around[0] in _COUNTED or around[0] != lows[0]
-            if said >= FEWEST and not adds and lows[start - 1] not in AND:
+            verb_first = around[0] in _COUNTED | MORE_LIGHT or around[0] != lows[0]
+            if start < _BEGINS and not (counts and verb_first):
+                break
+            adds = not (counts or _ADDING.isdisjoint(around))
+            if said + verb_first >= FEWEST and not adds and lows[start - 1] not in AND:
                 yield ("latin", *lows[:start], "", *lows[stop:])
+
+
+def _length(value: Sequence[str]) -> int:
+    """Number of words; figures in a row, as in a phone number, count as one."""
+    figures = [low[0].isdecimal() for low in value]
+    return len(value) - sum(one and other for one, other in pairwise(figures))
 
 
 def _bare(low: str) -> str:
@@ -108,29 +132,40 @@ def _bare(low: str) -> str:
     return low.partition("'")[2] or low
 
 
+def _is_number_or_title(low: str) -> bool:
+    """Whether a full stop behind a word does not end the sentence: *am 3. Mai*, *Dr. Weber*."""
+    return low[0].isdecimal() or low in en.ABBREVIATIONS
+
+
 def _is_number(low: str) -> bool:
     return low in BUILT_IN.numbers or low[0].isdecimal()
 
 
 def _japanese(text: str) -> Iterator[Key]:
-    if len(text) > MOST_CHARACTERS or text.endswith("か") or _negates(text, "ja"):
+    if (
+        _ENDS.search(text)
+        or len(text) > MOST_CHARACTERS
+        or text.endswith("か")
+        or _negates(text, "ja")
+    ):
         return
-    liked = text.replace(FAVOURITE, "")
+    liked = text.replace(FAVOURITE["ja"], "")
     adds = any(word in liked for word in VALUE_WORDS["ja"].adding)
     runs = list(_RUN.finditer(text))
     for run in runs:
-        behind = text[run.end() :]
-        if behind.startswith(JAPANESE_NO_VALUE) or (adds and not _counts(run[0])):
+        behind, counts = text[run.end() :], _counts(run[0])
+        if not counts and (adds or behind.startswith(JAPANESE_NO_VALUE)):
             continue
         # A verb behind the value says enough: who does it is often left out.
-        if run is not runs[-1] or len(runs) > (1 if _counts(run[0]) else FEWEST):
+        if run is not runs[-1] or len(runs) > (1 if counts else FEWEST):
             yield ("ja", text[: run.start()], behind)
 
 
 def _chinese(text: str) -> Iterator[Key]:
-    if len(text) > MOST_CHINESE or _negates(text, "zh"):
+    if _ENDS.search(text) or len(text) > MOST_CHINESE or _negates(text, "zh"):
         return
-    adds = any(word in text for word in VALUE_WORDS["zh"].adding)
+    liked = text.replace(FAVOURITE["zh"], "")
+    adds = any(word in liked for word in VALUE_WORDS["zh"].adding)
     for start in range(_BEGINS, len(text)):
         for stop in range(start + 1, min(start + LONGEST_CHINESE, len(text)) + 1):
             value = text[start:stop]

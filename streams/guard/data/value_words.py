@@ -47,7 +47,7 @@ VALUE_WORDS = {
         "ahora ya mudado mudó cambió cambiado nuevo nueva recientemente",
     ),
     "zh": _of(
-        adding="喜欢 爱 讨厌 会说 懂 看 读 吃 喝 玩 想要 需要 去过 买",
+        adding="喜欢 爱 讨厌 会说 懂 看了 看过 读了 读过 吃 喝 玩 想要 需要 去过 买",
         changed="现在 如今 搬到 搬去 搬家 换成 改成 不再 新的",
     ),
     "ja": _of(
@@ -70,14 +70,14 @@ IN_ENGLISH = frozenset(
 AND = frozenset("und oder et ou y o e".split())
 """Behind these words somebody else is named."""
 
-CHINESE_NO_VALUE = frozenset("的了在是和与及跟也都就把被给从到向对为因但或吗呢吧着过有会能要")
+CHINESE_NO_VALUE = frozenset("的了在是和与及跟也就把被给从到向对因但或吗呢吧着过有会能要")
 """Characters that have a function: with them, a pair differs in what is said."""
 CHINESE_OTHERS = frozenset("妹姐哥弟妈爸父母儿女妻夫友叔姨爷奶他她它我你们")
 """Characters of people: with them, a pair differs in of whom it is said."""
 CHINESE_LIGHT = frozenset("是有个只本辆台杯二两三四五六七八九十。，, ")
 """Characters that alone do not say what a text is about."""
-FAVOURITE = "好きな"
-"""Of what somebody likes best there is one in Japanese; of what they like, several."""
+FAVOURITE = {"zh": "最喜欢的", "ja": "好きな"}
+"""Of what somebody likes best there is one; of what they like, several."""
 JAPANESE_NO_VALUE = ("は", "が", "も", "の", "と", "さん", "ちゃん", "くん")
 """What follows of whom something is said, and what one likes; a value has another particle."""
 

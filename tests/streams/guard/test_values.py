@@ -51,6 +51,17 @@ Mi número es 555 0101. / Mi número es 555 0199.
 艾达住在北京。 / 艾达住在南京。
 好きな色は緑です。 / 好きな色は青です。
 Wir treffen uns um 9:30 in Bonn. / Wir treffen uns um 10:15 in Bonn.
+Lena studiert in Heidelberg. / Lena studiert in Freiburg.
+Lenas Arbeit ist am 15. März fällig. / Lenas Arbeit ist am 30. April fällig.
+Mon numéro est le 06 12 34 56 78. / Mon numéro est le 06 98 76 54 32.
+Zoé se lève à six heures. / Zoé se lève à sept heures.
+Son médecin s'appelle Martin. / Son médecin s'appelle Durand.
+Timo fliegt im Mai nach Oslo. / Timo fliegt im Juni nach Oslo.
+健太は五人のチームを率いている。 / 健太は八人のチームを率いている。
+建国在北京大学读书。 / 建国在清华大学读书。
+Tengo dos gatos. / Tengo tres gatos.
+小雨住在成都。 / 小雨住在杭州。
+小雨最喜欢的颜色是绿色。 / 小雨最喜欢的颜色是蓝色。
 """
 NO_FRAMES = """
 Ada wohnt in Rom. / Bob wohnt in Rom.

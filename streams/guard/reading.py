@@ -28,7 +28,7 @@ from palimpsest.streams.guard.text.tokeniser import (
     tokenise,
 )
 from palimpsest.streams.guard.text.verbs import may_be_verb
-from palimpsest.streams.guard.values import Key, value_keys
+from palimpsest.streams.guard.values import Key, is_in_a_table, value_keys
 
 
 class StatedTokens(NamedTuple):
@@ -161,9 +161,10 @@ class Reading:
     @cached_property
     def values(self) -> frozenset[Key]:
         """What is left of it without each part that may be a value; empty for English."""
-        if self.is_english:
+        _, lows, kinds = self.statement
+        if not is_in_a_table(self.text, lows) or self.is_english:
             return frozenset()
-        return frozenset(value_keys(self.text, self.statement.lows, self.statement.kinds))
+        return frozenset(value_keys(self.text, lows, kinds))
 
     @cached_property
     def clues(self) -> Clues:

@@ -53,7 +53,7 @@ _FUNCTIONS -= BUILT_IN.numbers.keys()
 _COUNTED = frozenset(word for code in _LATIN for word in VALUE_WORDS[code].counted)
 _ADDING = frozenset(word for code in _LATIN for word in VALUE_WORDS[code].adding)
 _CHANGED = frozenset(word for code in _LATIN for word in VALUE_WORDS[code].changed)
-_NEGATORS = frozenset(word for table in _LATIN.values() for word in table.negators)
+_UNCLEAR = frozenset(word for table in _LATIN.values() for word in table.negators) | {"?", "!"}
 _NONE_OF_THEIRS = (ENGLISH | CONTENT | OTHERS) - _FUNCTIONS - BUILT_IN.numbers.keys()
 _NONE_OF_THEIRS -= BUILT_IN.months
 _ENGLISH = VERBS | ADVERBS | SHOWN | PERSONS | THINGS | COLOURS | en.QUANTIFIERS | en.PREPOSITIONS
@@ -70,12 +70,12 @@ _RUN = re.compile(rf"[^{_HIRAGANA}\s、，。．.!！?？「」『』（）()]+"
 def value_keys(text: str, lows: Sequence[str], kinds: Sequence[Kind]) -> Iterator[Key]:
     """What is left of a sentence without each part that may be a value.
 
-    `lows` and `kinds` are its tokens without the last full stop. None for English, nor for a text
-    that asks or negates.
+    `lows` and `kinds` are its tokens without the last full stop. None for a text that asks or
+    negates.
     """
     if not text.isascii() and _KANA_OR_HAN.search(text):
         yield from (_japanese if _KANA.search(text) else _chinese)(text.rstrip("。．.!！"))
-    elif is_in_a_table(text, lows):
+    else:
         yield from _latin(lows, kinds)
 
 
@@ -86,8 +86,9 @@ def is_in_a_table(text: str, lows: Iterable[str]) -> bool:
     """
     if not text.isascii() and _KANA_OR_HAN.search(text):
         return True
-    known = not _PROOF.isdisjoint(lows)
-    return (_NONE_OF_THEIRS if known else _NONE_OF_THEIRS | _ENGLISH).isdisjoint(lows)
+    return _NONE_OF_THEIRS.isdisjoint(lows) and (
+        not _PROOF.isdisjoint(lows) or _ENGLISH.isdisjoint(lows)
+    )
 
 
 def tells_by_a_word(text: str, lows: Iterable[str]) -> bool:
@@ -101,7 +102,7 @@ def tells_by_a_word(text: str, lows: Iterable[str]) -> bool:
 def _latin(lows: Sequence[str], kinds: Sequence[Kind]) -> Iterator[Key]:
     """For each span of one to three words behind the second word, the words around it."""
     words = sum(kind is not SIGN for kind in kinds)
-    if not 0 < words <= MOST_WORDS or not (_NEGATORS | {"?", "!"}).isdisjoint(lows):
+    if not 0 < words <= MOST_WORDS or not _UNCLEAR.isdisjoint(lows):
         return
     if any(low == "." and not _is_number_or_title(lows[at - 1]) for at, low in enumerate(lows)):
         return

@@ -165,6 +165,29 @@ def test_a_note_and_a_deed_name_what_they_may_change(
 
 
 @pytest.mark.parametrize(
+    ("names", "older", "newer", "asked"),
+    [
+        ([], "Ada wohnt in Paris.", "Ada wohnt in Rom.", "Wo wohnt Ada?"),
+        ([], "パリに住んでいる", "ローマに住んでいる", "どこに住んでいますか"),
+        (["Ada", "ich"], "Ada arbeitet bei Google.", "Ich arbeite bei Meta.", "Wo arbeitet Ada?"),
+        (["艾达", "我"], "艾达住在巴黎。", "我住在罗马。", "艾达住在哪里"),
+    ],
+)
+def test_a_correction_in_another_language_is_named_and_comes_first(
+    memories: Palimpsest, names: list[str], older: str, newer: str, asked: str
+) -> None:
+    if names:
+        memories.set_names("ada", names)
+    assert say(memories, older) == ["stored"]
+    [outcome] = memories.submit({"owner_id": "ada", "text": newer})
+    assert outcome.decision == "pending"
+    assert [one["assertion"] for one in outcome.frame or ()] == [older]
+    assert [hit["face"] for hit in memories.recall("ada", asked)] == [newer, older]
+    memories.separate(str(outcome.memory_id), memories.recall("ada", asked)[1]["memory_id"])
+    assert "frame" not in memories.recall("ada", asked)[0]
+
+
+@pytest.mark.parametrize(
     ("texts", "unnamed"),
     [
         (("I live in Rome.", "User likes tea."), 1),

@@ -8,7 +8,8 @@ from itertools import compress
 from typing import NamedTuple
 
 from palimpsest.streams.guard.clues import Clues, clues_of
-from palimpsest.streams.guard.data.closed_class import OTHERS
+from palimpsest.streams.guard.data.closed_class import OTHERS, VERBATIM_ELSEWHERE, VERBATIM_IN_RUNS
+from palimpsest.streams.guard.data.en import VERBATIM
 from palimpsest.streams.guard.data.frame_words import NOW
 from palimpsest.streams.guard.data.language_table import LanguageTable
 from palimpsest.streams.guard.data.tables import BUILT_IN, Tables
@@ -18,6 +19,7 @@ from palimpsest.streams.guard.text.language import Language, language_of
 from palimpsest.streams.guard.text.tokeniser import (
     CODE,
     PLAIN,
+    QUOTES,
     SIGN,
     WORD,
     Kind,
@@ -101,6 +103,26 @@ class Reading:
     def layout(self) -> tuple[str, ...]:
         """Its white space, if that matters."""
         return layout(self.text, self.kinds)
+
+    @cached_property
+    def is_verbatim(self) -> bool:
+        """Whether it may tell how something is written, such as a password."""
+        words = VERBATIM | VERBATIM_ELSEWHERE
+        if not words.isdisjoint(self.lows) or "mot de passe" in self.text.casefold():
+            return True
+        return any(word in self.text for word in VERBATIM_IN_RUNS)
+
+    @cached_property
+    def quoted(self) -> frozenset[int]:
+        """The places between quotation marks, and the marks; to the end if one is left open."""
+        marks = [at for at, text in enumerate(self.texts) if text in QUOTES]
+        single = [at for at, text in enumerate(self.texts) if text == "'"]
+        if len(single) > 1:
+            marks = sorted(marks + single)
+        ends = [*marks[1::2], len(self.texts)]
+        return frozenset(
+            at for a, z in zip(marks[::2], ends, strict=False) for at in range(a, z + 1)
+        )
 
     @cached_property
     def holds_code(self) -> bool:

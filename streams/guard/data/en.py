@@ -368,6 +368,14 @@ FEELS = _words("is are am was were feel feels felt")
 SOMEBODY = PERSONS | _words("he she people kids children guy lady clown bride mom performers")
 FEELING = SOMEBODY | PERSONAL | _words("who and dog dogs cat")
 """Who is *very happy* as they are *very glad*: no film and no ending."""
+PRINTED = _words(
+    "read reads reading edit edits edited editing publish publishes published publishing print"
+    " prints printed printing found founds founded own owns owned sell sells sold write writes"
+    " wrote writing magazine newspaper"
+)
+"""What is done with *a fashion weekly* and with *a daily*, which are papers."""
+NAMESAKES = _words("april may june august")
+"""Months that people are named after, too: *before 10 June came home*."""
 COMPARED = _words("more less better worse fewer bi semi half almost nearly")
 """Before *daily* these make a comparison or a compound."""
 OBJECTS = _words("me you him her it us them")
@@ -453,10 +461,17 @@ THINGS_IN_ING = _words(
 )
 """Words in *-ing* that are no deed that is seen."""
 
-MENTIONS = _words(
-    "spell spells spelled spelt spelling word words username password passphrase login handle"
-    " variable column branch file folder key tag label keyword title setting option flag"
-    " parameter named call called calls name names term terms set"
+VERBATIM = _words(
+    "spell spells spelled spelt spelling username password passwords passphrase passcode codeword"
+    " watchword login hashtag quote quotes quoted quotation typed types wording motto slogan lyrics"
+)
+"""Words of texts that may tell how something is written: there nothing else is the same."""
+MENTIONS = VERBATIM | _words(
+    "word words handle variable column branch file folder key tag label keyword title setting"
+    " option flag parameter named call called calls name names term terms set"
+    " css class function method module package command script query regex pattern bucket topic"
+    " channel repo repository database schema endpoint subdomain domain hostname alias slug token"
+    " enum constant identifier"
 )
 """Words of texts that may speak of a word as such: there it is no other one."""
 SOCIAL = _words("church village town city farm")

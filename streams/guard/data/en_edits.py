@@ -73,8 +73,8 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "article",
         "only one of the texts has *a*, *an* or *the*",
-        "*the* before a musical instrument that is played or learned; *a* or *an* after *is*,"
-        " *has*, *owns* or *bought*, before a trade or a thing on a closed list that is still one"
+        "*the* before a musical instrument that is played or learned, with nothing more said of it;"
+        " *a* or *an* after *is*, *has*, *owns* or *bought*, before a trade or a thing on a closed list that is still one"
         " without its article, with at most two plain adjectives: no animal, food or material; or"
         " *the* after the only comma and before a relative *of* somebody, without *and* or *or*",
         (
@@ -96,6 +96,7 @@ ROWS: tuple[EditRow, ...] = (
             ("He is out of the question.", "He is out of question."),
             ("She met a king at the ball.", "She met the king at the ball."),
             ("The first cat is hers.", "First cat is hers."),
+            ("She learned the cello is old.", "She learned cello is old."),
             ("He likes the rabbit.", "He likes rabbit."),
             ("She ate a dog.", "She ate dog."),
             ("The baker likes her dog.", "Baker likes her dog."),
@@ -149,6 +150,7 @@ ROWS: tuple[EditRow, ...] = (
             ("She's paid 50 euros.", "She is paid 50 euros."),
             ("She's got it.", "She is got it."),
             ("He's not paid.", "He is not paid."),
+            ("She's really hurt the dog.", "She is really hurt the dog."),
             ("The dog's food is bad for her.", "The dog is food is bad for her."),
         ),
     ),
@@ -308,7 +310,8 @@ ROWS: tuple[EditRow, ...] = (
         "date-order",
         "a date has its day before the month, or after it",
         "after *on*, *since*, *until*, *from*, *by* and similar words, or at the beginning; not"
-        " before a noun that the day could count; never the first end of a range (*to*, *till*)",
+        " before a noun that the day could count; never the first end of a range (*to*, *till*);"
+        " *April*, *May*, *June* and *August* without a year only at an end or before a preposition",
         (
             ("He was born on 6 October 1899 in Kent.", "He was born on October 6, 1899 in Kent."),
             ("The exam is on 6 October.", "The exam is on October 6."),
@@ -320,6 +323,7 @@ ROWS: tuple[EditRow, ...] = (
             ("She is on 6 October meetings.", "She is on October 6 meetings."),
             ("They sold 12 March 2020 coins.", "They sold March 12, 2020 coins."),
             ("He is with her from 2 May to 9.", "He is with her from May 2 to 9."),
+            ("Before 10 June came home.", "Before June 10 came home."),
         ),
     ),
     EditRow(
@@ -546,7 +550,8 @@ ROWS: tuple[EditRow, ...] = (
         "daily",
         "*daily* for *every day*, and the same for weeks and months",
         "at the end of a sentence, after a word in small letters that is not a form of *be*, an"
-        " article, an amount or a comparison; in no text with a negation",
+        " article, an amount or a comparison; in no text with a negation or about what is read,"
+        " sold or published",
         (("She swims with her dog every day.", "She swims with her dog daily."),),
         (
             ("She reads the daily.", "She reads the every day."),
@@ -557,6 +562,7 @@ ROWS: tuple[EditRow, ...] = (
             ("She eats less daily.", "She eats less every day."),
             ("She is not paid weekly.", "She is not paid every week."),
             ("They meet bi weekly.", "They meet bi every week."),
+            ("She edits a fashion weekly.", "She edits a fashion every week."),
         ),
     ),
     EditRow(
@@ -583,7 +589,7 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "named",
         "*called* for *named*",
-        "after *is* or *was*, before a name that ends the sentence and is not a weekday or month",
+        "after *is* or *are*, before a name that ends the sentence and is not a weekday or month",
         (("His dog is called Rex.", "His dog is named Rex."),),
         (
             ("Her boss called Tom.", "Her boss is Tom."),
@@ -591,6 +597,7 @@ ROWS: tuple[EditRow, ...] = (
             ("My dentist called Dr. Kern.", "My dentist is Dr. Kern."),
             ("She was called by the bank.", "She was named by the bank."),
             ("She was called Monday.", "She was named Monday."),
+            ("The captain was named Rex.", "The captain was called Rex."),
             ("She was called Home by her boss.", "She was named Home by her boss."),
         ),
     ),

@@ -116,10 +116,12 @@ def _beginning_with(*words: str) -> tuple[Edit, ...]:
 
 
 def _may(edit: Edit, text: Reading, at: int, length: int) -> bool:
-    """Whether the edit is allowed here, considering any code in or near the text."""
-    return edit.in_code or not (
-        text.holds_code or _is_code(text, at - 1) or _is_code(text, at + length)
-    )
+    """Whether the edit is allowed here: not in a quotation or a wording, nor beside code."""
+    if edit.in_code:
+        return True
+    if text.is_verbatim or not text.quoted.isdisjoint(range(at, at + max(length, 1))):
+        return False
+    return not (text.holds_code or _is_code(text, at - 1) or _is_code(text, at + length))
 
 
 def _is_code(text: Reading, at: int) -> bool:

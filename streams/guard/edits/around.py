@@ -86,8 +86,8 @@ def describes(text: Reading, at: int, nouns: frozenset[str]) -> bool:
 
 def follows_is(text: Reading, at: int) -> bool:
     """Whether the words at a place can follow *is* but not *has*."""
-    if low(text, at) == "not":
-        return low(text, at + 1) != "not" and follows_is(text, at + 1)
+    if low(text, at) in ("not", "really"):
+        return low(text, at + 1) != low(text, at) and follows_is(text, at + 1)
     return low(text, at) in en.AFTER_IS or capital(text, at)
 
 

@@ -62,7 +62,8 @@ def _article(one: Reading, i: int, other: Reading, j: int) -> Found:
     if low(one, i) == "the":
         played = before in en.PLAYING and low(one, i + 1) in en.INSTRUMENTS
         alone = is_lower(one, i + 1) and around.stands_alone(one, i + 2)
-        return (1, 0) if played and alone else None
+        told_more = low(one, i + 2) in en.FINITE | {"of", "that", "which", "who"}
+        return (1, 0) if played and alone and not told_more else None
     counted = before in en.HAVING and around.noun_after(one, i + 1, en.COUNTED)
     return (1, 0) if counted and low(other, j) not in en.DETERMINERS else None
 
@@ -237,7 +238,11 @@ def _date(one: Reading, i: int, other: Reading, j: int) -> Found:
     if kind(one, i + 2) is NUMBER and is_year(year[0]):
         same = dated and other.texts[j + 2 + comma : j + 3 + comma] == year
         return (3, 3 + comma) if same and around.stands_alone(one, i + 3) else None
-    return (2, 2) if dated and not comma and around.stands_alone(one, i + 2) else None
+    behind = i + 2
+    ends_it = behind >= len(one.keys) or kind(one, behind) is SIGN
+    no_name = low(one, i + 1) not in en.NAMESAKES or ends_it or low(one, behind) in en.PREPOSITIONS
+    alone = around.stands_alone(one, behind)
+    return (2, 2) if dated and not comma and alone and no_name else None
 
 
 # -- words for words -------------------------------------------------------------------------------
@@ -415,7 +420,8 @@ def _daily(one: Reading, i: int, other: Reading, j: int) -> Found:
     barred = en.DETERMINERS | en.AUXILIARIES | en.QUANTIFIERS | en.COMPARED
     alone = is_lower(one, i - 1) and low(one, i - 1) not in barred
     negated = not en.NEGATORS.isdisjoint(one.lows) or "n't" in one.text
-    return found if alone and not negated else None
+    printed = not en.PRINTED.isdisjoint(one.lows)
+    return found if alone and not negated and not printed else None
 
 
 def _quickly(one: Reading, i: int, other: Reading, j: int) -> Found:
@@ -432,7 +438,7 @@ def _bought(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 def _named(one: Reading, i: int, other: Reading, j: int) -> Found:
     found = _exchange(one, i, other, j, en.NAMED)
-    linked = low(one, i - 1) in ("is", "are", "was", "were")
+    linked = low(one, i - 1) in ("is", "are")
     name = capital(one, i + 1) and capital(other, j + 1) and low(one, i + 1) not in en.CAPITALISED
     return found if found and linked and name and ends(one, i + 2) else None
 

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 from enum import StrEnum
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from palimpsest.streams.guard.data.en import ABBREVIATIONS
@@ -47,8 +48,11 @@ STOPS = frozenset(".。．｡।۔")
 _ENDS = STOPS | frozenset("!?")
 _MARKS = ".,;:!?。．｡।۔"
 _BEFORE = "\"'(“‘«„¿¡"
+_CLOSING = "\"')”’»"
 _AFTER = _MARKS + "\"')”’»…"
 _CODE = re.compile(r"^[-.~](?!\d)|[/\\_*{}=<>|`()\[\];]|\$[A-Za-z]")
+QUOTES = frozenset('"«»')
+"""Quotation marks as tokens are written: of one shape, except for those of French."""
 _APOSTROPHES = str.maketrans("’‘ʼ´", "''''")
 _QUOTES = str.maketrans("’‘“”„", '\'\'"""')
 _WORD = re.compile(r"[^\W\d_]+(?:['\-][^\W\d_]+)*")
@@ -100,11 +104,24 @@ def openers_of(texts: Sequence[str], kinds: Sequence[Kind]) -> frozenset[int]:
 
 
 def layout(text: str, kinds: Sequence[Kind]) -> tuple[str, ...]:
-    """The white space of a text if it matters, as in code; empty if it is plain or irrelevant."""
+    """The white space of a text if it matters, as in code; empty if it is plain or irrelevant.
+
+    A line break matters wherever no mark of punctuation stands before it: in a list, it separates.
+    """
     if CODE not in kinds and not _INDENTED.search(text):
-        return ()
+        return _breaks(text)
     spaces = tuple(_SPACES.findall(text))
     return () if set(spaces) <= {" "} else spaces
+
+
+def _breaks(text: str) -> tuple[str, ...]:
+    """The words that begin a line, behind a line that no mark of punctuation ends."""
+    lines = [line for line in map(str.strip, text.splitlines()) if line]
+    return tuple(
+        line.split()[0].casefold()
+        for before, line in pairwise(lines)
+        if unicodedata.category(before.rstrip(_CLOSING)[-1:] or "a") != "Po"
+    )
 
 
 def has_inner_capital(text: str) -> bool:

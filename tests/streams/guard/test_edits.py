@@ -95,7 +95,12 @@ def test_edits_add_up_to_a_limit() -> None:
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        ("She  sings\nwith her dog", "She sings with her dog", True),
+        ("She  sings with her dog", "She sings with her dog", True),
+        ("She sings.\nHe has a dog", "She sings. He has a dog", True),
+        ("Buy for her:\nred,\nwhite", "Buy for her: red, white", True),
+        ("Buy for her: ginger\nale", "Buy for her: ginger ale", False),
+        ("Invite these\nTom\nPaul", "Invite these\nTom Paul", False),
+        ("Nobody has a dog\r\nNo", "Nobody has a dog No", False),
         ("if x:\n    run the dog", "if x:\n  run the dog", False),
         ("x = 1\ny = 2", "x = 1 y = 2", False),
         ("See a.py  for the dog", "See a.py for the dog", False),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import takewhile
 from typing import Any, Literal, NoReturn
 from uuid import UUID
 
@@ -46,7 +47,7 @@ from palimpsest.contracts.requests import (
     WithdrawRequest,
 )
 from palimpsest.queries.ids import bare, require_owned
-from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.core.ledger import Edge, Entry
 from palimpsest.streams.core.operate import withdrawn_by
 from palimpsest.streams.core.separations import separation
 
@@ -85,8 +86,9 @@ def request_for(
     event = _recorded(reader, way, some_id)
     if event is not None:
         owner = owner_id or _owner_of(reader, event, some_id)
-        fields = _Naming(reader.ledger(owner), by, actor, because)
-        whole = fields.undo_whole(some_id, owner_id) if way == "undo" else None
+        fields = _Naming(reader, owner, by, actor, because)
+        hides = way == "undo" and not isinstance(event, Reinstated)
+        whole = fields.undo_whole(some_id, owner_id) if hides else None
         if whole is None and owner != event.owner_id:
             _unknown(some_id)
         request = whole or (fields.undo(event) if way == "undo" else fields.redo(event))
@@ -96,7 +98,7 @@ def request_for(
         entry = None if known is None else reader.ledger(known).entries.get(some_id)
         if known is None or entry is None:
             _unknown(some_id)
-        fields = _Naming(reader.ledger(known), by, actor, because)
+        fields = _Naming(reader, known, by, actor, because)
         request = fields.undo_last(entry) if way == "undo" else fields.redo_last(entry)
     if by == "agent":
         _require_agents(reader, request, actor)
@@ -106,7 +108,7 @@ def request_for(
 def _recorded(reader: Reader, way: Way, some_id: str) -> AnyEvent | None:
     """The event with an id, or the one that a request is about; None if it is neither.
 
-    RefusedError if several things would have to be undone one by one.
+    RefusedError if several things would have to be undone, or done again, one by one.
     """
     try:
         UUID(some_id)
@@ -122,12 +124,22 @@ def _recorded(reader: Reader, way: Way, some_id: str) -> AnyEvent | None:
     if way == "undo" and isinstance(event, Restored | Reinstated | Reversed | Redecided):
         match reader.answered(some_id):
             case {"reinstated": _, "decision_id": decision_id} | {"reinstated": [decision_id]}:
-                return _event(reader, decision_id)
+                return _reinstatement(reader, some_id, decision_id)
             case {"restored": [_, _, *_] as back} | {"reinstated": [_, _, *_] as back}:
                 raise RefusedError(
                     "not_undoable",
                     f"it brought {len(back):,} back: `undo` each, or `reverse` or `retract` them by"
                     " a selection",
+                )
+            case _:
+                pass
+    if way == "redo" and isinstance(event, Retracted | Reversed):
+        match reader.answered(some_id):
+            case {"retracted": [_, _, *_] as out} | {"reversed": [_, _, *_] as out}:
+                raise RefusedError(
+                    "not_undoable",
+                    f"it took {len(out):,} out: give the same command again, or `redo` each by its"
+                    " event",
                 )
             case _:
                 pass
@@ -149,10 +161,16 @@ def _owner_of(reader: Reader, event: AnyEvent, request_id: str) -> str:
             return ""
 
 
-def _event(reader: Reader, event_id: str) -> AnyEvent:
-    found = reader.log.find(event_id)
-    assert found is not None, "a join that came back was recorded"
-    return found.event
+def _reinstatement(reader: Reader, request_id: str, decision_id: str) -> AnyEvent:
+    """The event by which a request brought a join back, behind those of what it took back."""
+    first, owner = reader.log.of_request(request_id)[0], reader.log.owner_of(decision_id)
+    assert owner is not None, "a join that came back was recorded"
+    later = (one.event for one in reader.log.of_owner(owner, after=first.position - 1))
+    return next(
+        event
+        for event in later
+        if isinstance(event, Reinstated) and event.data.decision_id == decision_id
+    )
 
 
 def _decision_of(candidate_id: str) -> str:
@@ -190,8 +208,11 @@ def _require_agents(reader: Reader, request: Request[Any], actor: str | None) ->
 class _Naming:
     """Builds requests about one owner's events, in the name of the person or agent who asks."""
 
-    def __init__(self, ledger: Ledger, by: Speaker, actor: str | None, because: str | None) -> None:
-        self.ledger = ledger
+    def __init__(
+        self, reader: Reader, owner_id: str, by: Speaker, actor: str | None, because: str | None
+    ) -> None:
+        self.ledger = reader.ledger(owner_id)
+        self._log = reader.log
         self.said: dict[str, Any] = {
             "request_id": request_id(),
             "actor": actor,
@@ -211,7 +232,10 @@ class _Naming:
             case Decided() | Settled() | Joined() | Redecided():
                 return self._taking_out(self.ledger.edges.get(event.id))
             case Reinstated():
-                return self._taking_out(self.ledger.edges.get(event.data.decision_id))
+                edge = self.ledger.edges.get(event.data.decision_id)
+                if edge is None or edge.over is None or self._restored_with(event):
+                    return self._taking_out(edge)
+                return self._unmerging(edge)
             case Reversed():
                 if event.data.decision_id in self.ledger.edges:
                     return self._reinstating(event.data.decision_id)
@@ -260,8 +284,8 @@ class _Naming:
         match event:
             case Decided() | Settled() | Joined() | Redecided() if event.id in self.ledger.edges:
                 return self._reinstating(event.id)
-            case Reversed() if (edge := self.ledger.edges.get(event.data.decision_id)) is not None:
-                return self._taking_out(edge)
+            case Reversed(data=data) if edge := self.ledger.edges.get(data.decision_id):
+                return self._taking_out(edge) if data.withdraws else self._unmerging(edge)
             case Reinstated():
                 return self._reinstating(event.data.decision_id)
             case Separated():
@@ -300,9 +324,22 @@ class _Naming:
             )
         if edge.over is not None:
             return self._of_update(decision_id=edge.id)
+        return self._unmerging(edge)
+
+    def _unmerging(self, edge: Edge) -> UnmergeRequest:
         return UnmergeRequest(
             decision_id=edge.id, with_consequences=True, rank=self._by, **self.said
         )
+
+    def _restored_with(self, event: Reinstated) -> bool:
+        """Whether an update's text came back with its join: undoing had withdrawn both."""
+        found = self._log.find(event.id)
+        assert found is not None, "the event was found by its id"
+        behind = self._log.of_owner(event.owner_id, after=found.position, chunk=8)
+        with_it = takewhile(
+            lambda one: getattr(one.event.data, "cause", None) == event.data.cause, behind
+        )
+        return any(isinstance(one.event, Restored) for one in with_it)
 
     def _of_update(
         self, *, decision_id: str | None = None, candidate_id: str | None = None

@@ -207,11 +207,14 @@ def undo_id(request: Request, answer: Any) -> str | None:
     """The id to pass to `undo` to take a request back; None if no single request can."""
     match request, answer:
         case (
-            ((MergeRequest() | UpdateRequest() | ReinstateRequest()), {"decision_id": str(name)})
-            | (ReinstateManyRequest(), {"reinstated": [str(name)]})
+            ((MergeRequest() | UpdateRequest()), {"decision_id": str(name)})
             | (SetExpiryRequest(), {"event_id": str(name)})
+            | (ReinstateManyRequest(), {"reinstated": [_], "events": [str(name)]})
+            | (ReinstateManyRequest(), {"reinstated": [str(name)]})
         ):
             return name
+        case ReinstateRequest(), {"decision_id": str(decision)}:
+            return event_id(event_id(request.request_id, decision), "0")
         case (
             ((SeparateRequest() | WithdrawRequest() | UndoRequest()), _)
             | ((UnmergeRequest() | ReverseRequest()), {"reversed": [_, *_]})

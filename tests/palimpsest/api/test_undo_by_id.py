@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from palimpsest import Palimpsest
 from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requested import name_request
 from palimpsest.contracts.requests import JoinSelection, Selection
 from palimpsest.queries.undoing import request_for
 from palimpsest.streams.core.separations import separation
+from palimpsest.streams.policies import load_policy
 
 TEXTS = (
     "The ferry leaves at noon from the old harbour",
@@ -99,6 +101,30 @@ def unmerge(store: Palimpsest, ids: list[str]) -> str:
     return str(store.unmerge(candidate_id=ids[1])["cause"])
 
 
+def unmerge_update(store: Palimpsest, ids: list[str]) -> str:
+    """Take the last update out by its join, so that its text becomes a memory of its own."""
+    edges = store.reader.ledger("ada").edges.values()
+    standing = [edge.id for edge in edges if edge.standing and edge.over is not None]
+    if not standing:
+        raise RefusedError("no_update", "nothing was updated")
+    return str(store.unmerge(decision_id=standing[-1])["undo"])
+
+
+def reinstate(store: Palimpsest, ids: list[str]) -> str:
+    """Bring back the join that was taken out last, whatever took it out."""
+    edges = store.reader.ledger("ada").edges.values()
+    out = [edge for edge in edges if edge.reversed_by is not None]
+    if not out:
+        raise RefusedError("not_undone", "nothing was taken out")
+    last = max(out, key=lambda edge: edge.reversed_by.order if edge.reversed_by else 0)
+    return str(store.reinstate(last.id)["undo"])
+
+
+def undo_update(store: Palimpsest, ids: list[str]) -> str:
+    """Undo the last update of a memory."""
+    return str(store.undo(ids[0])["undo"])
+
+
 def restore(store: Palimpsest, ids: list[str]) -> str:
     store.restore(Selection(candidate_id=ids[0]))
     return last_event(store, ids[0])
@@ -109,9 +135,17 @@ def merge_two_pairs(store: Palimpsest, ids: list[str]) -> None:
     store.merge(ids[2], ids[3])
 
 
+def unmerge_one_of_two(store: Palimpsest, ids: list[str]) -> None:
+    merge_two_pairs(store, ids)
+    store.unmerge(candidate_id=ids[1])
+
+
 FIRST: dict[Act, Callable[[Palimpsest, list[str]], object]] = {
     reverse_many: merge_two_pairs,
     unmerge: merge,
+    unmerge_update: update,
+    undo_update: update,
+    reinstate: unmerge_one_of_two,
     restore: retract,
 }
 """The preparation of each act."""
@@ -128,10 +162,16 @@ UNDONE: dict[Act, str] = {
     restore: "retract",
     reverse_many: "reinstate_many",
     unmerge: "reinstate_many",
+    unmerge_update: "reinstate_many",
+    undo_update: "restore",
+    reinstate: "unmerge",
 }
 """The request that undoes each act."""
 
-DONE_AGAIN = (merge, update, update_by_candidate, retract, restore, unmerge)
+DONE_AGAIN = (
+    *(merge, update, update_by_candidate, retract, restore, unmerge),
+    *(unmerge_update, undo_update, reinstate),
+)
 
 
 def act_on(store: Palimpsest, act: Act) -> tuple[list[Any], str]:
@@ -292,15 +332,18 @@ def test_an_undo_delivered_again_has_its_answer_and_changes_nothing(
     assert (again, memories.position) == (first, position)
 
 
-STEPS = (merge, update, forget, forget_by_memory, retract, unmerge)
+STEPS = (
+    *(merge, update, forget, forget_by_memory, retract, unmerge),
+    *(unmerge_update, undo_update, reinstate),
+)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     steps=st.lists(
         st.tuples(st.sampled_from(STEPS), st.permutations(range(len(TEXTS)))),
         min_size=1,
-        max_size=5,
+        max_size=7,
     )
 )
 def test_the_last_step_of_any_history_is_undone_and_done_again(
@@ -352,3 +395,38 @@ def test_what_was_refused_stays_refused_when_it_comes_again(
     assert (living(memories), memories.position) == (was, position)
     act(target)
     assert living(memories) != was or memories.position > position
+
+
+@pytest.mark.parametrize("act", [retract_many, reverse_many])
+def test_a_bulk_request_is_not_done_again_in_part(memories: Palimpsest, act: Act) -> None:
+    """Its id did the first of them alone."""
+    was, some_id = act_on(memories, act)
+    memories.undo(some_id)
+    with pytest.raises(RefusedError, match=r"not_undoable: it took \d out: give the same command"):
+        memories.redo(some_id)
+    assert living(memories) == was
+
+
+def test_a_reinstatement_is_undone_with_what_it_took_back(memories: Palimpsest) -> None:
+    """By its request, too: what it took back is reversed under the same id."""
+    rules = load_policy("replace-or-merge").model_dump(mode="json")
+    rules["checks"][0]["zones"] = [{"at_least": 0.75, "action": "superseded"}]
+    memories.set_policy(Policy.model_validate(rules | {"name": "replace"}))
+    texts = (
+        "old clocks tick aloud here",
+        "old clocks tick aloud now",
+        "old clocks tick here twice",
+    )
+    ids = [say(memories, text) for text in texts]
+    join = str(memories.show_candidate(ids[1])["decision_id"])
+    together = living(memories)
+    memories.unmerge(decision_id=join, with_consequences=True)
+    apart, name = living(memories), str(uuid4())
+    with name_request(name):
+        back = memories.reinstate(join)
+    assert back["taken_back"], "the third had joined the first instead"
+    assert living(memories) == together
+    memories.undo(name)
+    assert living(memories) == apart
+    memories.undo(str(memories.reinstate(join)["undo"]))
+    assert living(memories) == apart

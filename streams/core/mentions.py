@@ -1,9 +1,9 @@
 """Whether a text mentions a name or an identifier, by whole words in canonical form.
 
-The canonical form ignores case, compatibility forms, separators inside identifiers and phone
-numbers, a leading @ or #, the plus-tag of an address, the scheme of a link, a possessive, Arabic
-vowel signs and articles, and Hebrew prefixes before a hyphen (ב-Google). Digits always count: a
-number, a version or an identifier with further digits is a different one.
+The canonical form ignores case, invisible characters, compatibility forms, separators inside
+identifiers and phone numbers, a leading @ or #, the plus-tag of an address, the scheme of a link, a
+possessive, Arabic vowel signs and articles, and Hebrew prefixes before a hyphen (ב-Google). Digits
+always count: a number, a version or an identifier with further digits is a different one.
 
 The first and the last word of a query also match words with what some languages attach: Korean
 particles (끝말잇기를), Arabic particles and elided words (لأحمد, l'école), and endings after an
@@ -20,6 +20,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
+
+from palimpsest.streams.core.text import visible
 
 # An address starts at its first character, a host at a label, and schemes, labels and groups of
 # digits are bounded: retried at every character, a text of 32 KiB of "x.y." took 20 s.
@@ -86,7 +88,7 @@ class Words(NamedTuple):
 
 def canonical(text: str, *, turkish: bool = False) -> str:
     """The canonical form of a text, including signs and spaces; `turkish`: a capital I is an ı."""
-    plain = unicodedata.normalize("NFKC", text)
+    plain = unicodedata.normalize("NFKC", visible(text))
     if turkish:
         plain = plain.replace("I", "ı")
     plain = plain.casefold().translate(_QUOTES)

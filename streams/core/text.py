@@ -45,10 +45,15 @@ def text_hash(text: str) -> str:
     return _sha256(normalise(text))
 
 
+def visible(text: str) -> str:
+    """The text without invisible characters."""
+    return text if text.isascii() else _INVISIBLE.sub("", text)
+
+
 def verbatim(text: str) -> str:
     """The text in NFC, without invisible characters, and without white space at its ends."""
     if not text.isascii():
-        text = _nfc(_INVISIBLE.sub("", text))
+        text = _nfc(visible(text))
     return text.strip()
 
 
@@ -59,7 +64,7 @@ def folded(text: str) -> str:
 
 def search_form(text: str) -> str:
     """The form that texts are found and forgotten by: `normalise`, without invisible characters."""
-    return normalise(text if text.isascii() else _INVISIBLE.sub("", text))
+    return normalise(visible(text))
 
 
 def bare(text: str) -> str:

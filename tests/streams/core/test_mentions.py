@@ -190,6 +190,19 @@ def test_separators_and_case_do_not_count(a: str, n: str, one: str, other: str) 
     assert mentions(f"{a}{one}{n}", f"see {a.upper()}{other}{n}, please")
 
 
+INVISIBLE = "\u200b\ufeff\u00ad\u200e\u200f\u061c"
+
+
+@given(letters, letters, st.sampled_from(INVISIBLE), st.integers(0, 12), st.booleans())
+def test_what_nobody_sees_does_not_count(a: str, b: str, sign: str, at: int, asked: bool) -> None:
+    """As the core's identity ignores it: who forgets all that mentions a word means this, too."""
+    words = f"{a} {b}"
+    hidden = words[:at] + sign + words[at:]
+    query, text = (hidden, words) if asked else (words, hidden)
+    assert mentions(query, f"see {text}, please")
+    assert mentions(query, f"{sign}{text}")
+
+
 @given(letters, digits, digits, separators)
 def test_an_identifier_that_goes_on_is_another(a: str, n: str, more: str, sign: str) -> None:
     assert not mentions(f"{a}{sign}{n}", f"see {a}{sign}{n}{more}")

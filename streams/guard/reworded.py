@@ -80,6 +80,7 @@ _WAYS = [
         (r"\A (?:has a fear|is scared) of (.+)", r" is afraid of \1"),
         *((rf"\A is {verb} to (.+)", rf" {simple} to \1") for verb, simple in PLANNING.items()),
         *((rf"\A is (?:a|an|the) {noun} (.+)", rf" {verb} \1") for noun, verb in AGENTS.items()),
+        (r"\A is the owner of (.+)", r" owns \1"),
         (rf"\A owns ({_COUNT} (?:{any_of(PETS)}))", r" has \1"),
     )
 ]

@@ -337,7 +337,6 @@ AGENTS = {
     "keeper of": "keeps",
     "maintainer of": "maintains",
     "mentor to": "mentors",
-    "owner of": "owns",
     "reader of": "reads",
     "subscriber to": "subscribes to",
     "supporter of": "supports",

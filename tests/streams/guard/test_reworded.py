@@ -117,6 +117,8 @@ Ada is a lover of Bob. / Ada loves Bob.
 Ada is a student of law. / Ada studies law.
 Ada is a fan of Villa. / Ada supports Villa.
 Ada is a co-owner of a school. / Ada owns a school.
+Ada is an owner of a school. / Ada owns a school.
+Ada is an owner of a school. / Ada is the owner of a school.
 Ada is the owner of a school. / Ada has a school.
 Ada is the owner of two cats. / Ada has three cats.
 Ada owns two houses. / Ada has two houses.

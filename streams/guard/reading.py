@@ -110,7 +110,8 @@ class Reading:
         words = VERBATIM | VERBATIM_ELSEWHERE
         if not words.isdisjoint(self.lows) or "mot de passe" in self.text.casefold():
             return True
-        return any(word in self.text for word in VERBATIM_IN_RUNS)
+        runs = self.table is not None and self.table.script != "latin"
+        return runs and any(word in self.text for word in VERBATIM_IN_RUNS)
 
     @cached_property
     def quoted(self) -> frozenset[int]:

@@ -130,5 +130,8 @@ VERBATIM_ELSEWHERE = frozenset(
     "passwort kennwort passphrase benutzername contraseña identifiant motto slogan".split()
 )
 """Words of other languages' texts that may tell how something is written, such as a password."""
-VERBATIM_IN_RUNS = ("密码", "密碼", "口令", "パスワード", "合言葉", "暗証")
-"""The same in scripts without spaces."""
+VERBATIM_IN_RUNS = (
+    *("密码", "密碼", "口令", "パスワード", "合言葉", "暗証"),
+    *("「", "『", "《", "〈", "“"),
+)
+"""The same in scripts without spaces, and their marks of quotations and titles."""

@@ -43,13 +43,7 @@ def without_front(text: Reading) -> Reading | None:
     without a second verb or a noun that the time could belong to.
     """
     length = front(text, 0)
-    if (
-        not length
-        or text.sentences != 1
-        or text.holds_code
-        or not text.is_english
-        or text.is_verbatim
-    ):
+    if not length or text.sentences != 1 or text.holds_code or not text.is_english:
         return None
     rest = length + (text.lows[length : length + 1] == (",",))
     stop = "." if text.lows[-1] == "." else ""

@@ -74,7 +74,8 @@ ROWS: tuple[EditRow, ...] = (
         "article",
         "only one of the texts has *a*, *an* or *the*",
         "*the* before a musical instrument that is played or learned, with nothing more said of it;"
-        " *a* or *an* after *is*, *has*, *owns* or *bought*, before a trade or a thing on a closed list that is still one"
+        " *a* or *an* after *is*, *has*, *owns* or *bought*, before a trade or a thing on a closed"
+        " list that is still one"
         " without its article, with at most two plain adjectives: no animal, food or material; or"
         " *the* after the only comma and before a relative *of* somebody, without *and* or *or*",
         (
@@ -311,7 +312,8 @@ ROWS: tuple[EditRow, ...] = (
         "a date has its day before the month, or after it",
         "after *on*, *since*, *until*, *from*, *by* and similar words, or at the beginning; not"
         " before a noun that the day could count; never the first end of a range (*to*, *till*);"
-        " *April*, *May*, *June* and *August* without a year only at an end or before a preposition",
+        " *April*, *May*, *June* and *August* without a year only at an end or before a"
+        " preposition",
         (
             ("He was born on 6 October 1899 in Kent.", "He was born on October 6, 1899 in Kent."),
             ("The exam is on 6 October.", "The exam is on October 6."),

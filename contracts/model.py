@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 from pydantic import (
@@ -13,7 +13,9 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     ValidationError,
+    ValidationInfo,
 )
+from pydantic_core import PydanticKnownError
 
 IN_PLAIN_WORDS = {"missing": "it is missing", "extra_forbidden": "there is no such key"}
 """Messages for people in place of pydantic's, by the type of error."""
@@ -105,3 +107,25 @@ def same_json(one: object, other: object) -> bool:
             return len(one) == len(other) and all(map(same_json, one, other))
         case _:
             return one == other
+
+
+def _of_json(kind: type, error: Literal["int_type", "float_type", "bool_type"]) -> BeforeValidator:
+    """Refuse other types of JSON that pydantic would convert; a query's values are all text."""
+
+    def check(value: Any, info: ValidationInfo) -> Any:
+        is_kind = isinstance(value, bool) is (kind is bool) and not isinstance(value, str)
+        if info.mode == "json" and value is not None and not is_kind:
+            raise PydanticKnownError(error)
+        return value
+
+    return BeforeValidator(check)
+
+
+WHOLE = _of_json(int, "int_type")
+"""For an `int`, after its bounds: in JSON it is a number, which may be written as `3.0`."""
+
+REAL = _of_json(float, "float_type")
+"""For a `float`, after its bounds: in JSON it is no text and no boolean."""
+
+Flag = Annotated[bool, _of_json(bool, "bool_type")]
+"""True or false; in JSON exactly these."""

@@ -56,7 +56,7 @@ from palimpsest.contracts.events import (
 )
 from palimpsest.contracts.evidence import Evidence, RecordedJudge, Verdict
 from palimpsest.contracts.identity import event_id
-from palimpsest.contracts.model import Strict, Timestamp
+from palimpsest.contracts.model import Flag, Strict, Timestamp
 from palimpsest.contracts.names import OwnerNames
 
 CandidateId = Annotated[
@@ -73,7 +73,7 @@ Expect = Annotated[
     Field(description="The `version` that you saw: fails (`moved_on`) if it changed."),
 ]
 BECAUSE = Field(description="The reason, in the user's words.")
-DryRun = Annotated[bool, Field(description="Only show the result; write nothing.")]
+DryRun = Annotated[Flag, Field(description="Only show the result; write nothing.")]
 
 
 def _uuid(value: str) -> str:
@@ -205,7 +205,7 @@ class UnmergeRequest(JudgedRequest[Unmerged]):
         None, description="A memory: all of its joins except verbatim repeats."
     )
     dry_run: DryRun = False
-    with_consequences: bool = Field(
+    with_consequences: Flag = Field(
         False, description="Also change later decisions that rested on it."
     )
     rank: Rank = "person"
@@ -322,7 +322,7 @@ class UpdateRequest(Request[Updated]):
     text: Text = Field(description="The whole new text of the memory.")
     owner_id: Name | None = None
     expect: Expect = None
-    merge: bool = Field(
+    merge: Flag = Field(
         False, description="If another memory already has this text, join the two memories."
     )
     rank: Speaker = "person"

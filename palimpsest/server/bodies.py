@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from palimpsest.contracts.candidate import Duration, Kind, Metadata, Name, Share, Text
 from palimpsest.contracts.limits import MOST, NETWORK
-from palimpsest.contracts.model import Strict, Timestamp
+from palimpsest.contracts.model import REAL, WHOLE, Flag, Strict, Timestamp
 from palimpsest.contracts.requests import (
     BECAUSE,
     OF_CANDIDATE,
@@ -37,12 +37,12 @@ LONGEST_TOKEN = 9 * MOST_NAMED
 """Maximum length of a token, which has a part for each memory that it covers."""
 LONGEST_WAIT = 30.0
 
-Some = Annotated[int, Field(ge=1, le=NETWORK.found)]
-Score = Annotated[float, Field(ge=-1, le=1)]
+Some = Annotated[int, Field(ge=1, le=NETWORK.found), WHOLE]
+Score = Annotated[float, Field(ge=-1, le=1), REAL]
 Because = Annotated[str, Field(max_length=2000)]
 SomeId = Annotated[str, Field(min_length=1, max_length=600)]
 Token = Annotated[str, Field(min_length=1, max_length=LONGEST_TOKEN)]
-Position = Annotated[int, Field(ge=0, le=MOST)]
+Position = Annotated[int, Field(ge=0, le=MOST), WHOLE]
 
 When = Annotated[Position | Timestamp | None, Field(union_mode="left_to_right")]
 """A position of the log (digits only), or a time."""
@@ -126,7 +126,7 @@ class Conversation(Strict):
     messages: Annotated[tuple[SaidMessage, ...], Field(min_length=1, max_length=WINDOW)] = Field(
         description="In order; `content` is text or parts, `at` its time, with a zone."
     )
-    infer: bool | None = Field(
+    infer: Flag | None = Field(
         None,
         description="Extract memories with the judge's model, or store each message as it is; by"
         " default it depends on whether the server has a judge.",
@@ -145,19 +145,19 @@ class SearchQuery(Strict):
     metadata: Metadata | None = Field(None, description=METADATA)
     since: Timestamp | None = Field(None, description=SINCE)
     until: Timestamp | None = Field(None, description=UNTIL)
-    show_expired: bool = Field(False, description=EXPIRED)
+    show_expired: Flag = Field(False, description=EXPIRED)
     session_id: Name | None = Field(
         None,
         description="The conversation that asks.",
     )
-    exclude_session: bool = Field(
+    exclude_session: Flag = Field(
         False,
         description="Leave out what only `session_id` has said.",
     )
     min_confidence: Share | None = Field(
         None, description="Leave out those of lower confidence, 0 to 1."
     )
-    hybrid: bool | None = Field(
+    hybrid: Flag | None = Field(
         None,
         description="Move memories up that mention an identifier of the query, such as INC-7;"
         " by default unless the owner is very large.",
@@ -167,7 +167,7 @@ class SearchQuery(Strict):
         description="Leave out those with a lower score; `model`: one that hardly related ones have"
         " with the model in force, if it is known.",
     )
-    max_tokens: Annotated[int, Field(ge=1)] | None = Field(
+    max_tokens: Annotated[int, Field(ge=1), WHOLE] | None = Field(
         None, description="About how many tokens of text to return."
     )
 
@@ -186,8 +186,8 @@ class SearchQuery(Strict):
 class Search(SearchQuery):
     """A search query. `as_of`, for reviewers and operators, is a position of the log or a time."""
 
-    former: bool = Field(False, description=FORMER)
-    fold: bool = Field(
+    former: Flag = Field(False, description=FORMER)
+    fold: Flag = Field(
         True,
         description="Show indistinguishable memories once: the others are `folded` of that hit.",
     )
@@ -206,22 +206,22 @@ class Find(Strict):
     )
     k: Some = Field(5, description="How many by meaning; all by words.")
     namespace: Name | None = Field(None, description=NAMESPACE)
-    show_expired: bool = Field(False, description=EXPIRED)
+    show_expired: Flag = Field(False, description=EXPIRED)
 
 
 class ListQuery(Strict):
     """Which memories to list. `after` is the `next` of the previous page."""
 
-    limit: Annotated[int, Field(ge=1, le=NETWORK.listed)] = Field(
+    limit: Annotated[int, Field(ge=1, le=NETWORK.listed), WHOLE] = Field(
         50, description="Memories per page, at most."
     )
     after: SomeId | None = Field(None, description="The `next` of the previous page, if any.")
-    former: bool = Field(False, description=FORMER)
+    former: Flag = Field(False, description=FORMER)
     namespace: Name | None = Field(None, description=NAMESPACE)
     category: Name | None = Field(None, description=CATEGORY)
     since: Timestamp | None = Field(None, description=SINCE)
     until: Timestamp | None = Field(None, description=UNTIL)
-    show_expired: bool = Field(False, description=EXPIRED)
+    show_expired: Flag = Field(False, description=EXPIRED)
 
     def fields(self) -> dict[str, Any]:
         """The fields that are set."""
@@ -311,8 +311,8 @@ class FeedQuery(Strict):
     """
 
     after: Annotated[Position | SomeId, Field(union_mode="left_to_right")] = 0
-    limit: Annotated[int, Field(ge=1, le=NETWORK.listed)] = 50
-    wait: Annotated[float, Field(ge=0, le=LONGEST_WAIT, allow_inf_nan=False)] = 0.0
+    limit: Annotated[int, Field(ge=1, le=NETWORK.listed), WHOLE] = 50
+    wait: Annotated[float, Field(ge=0, le=LONGEST_WAIT, allow_inf_nan=False), REAL] = 0.0
 
 
 class Added(TypedDict):

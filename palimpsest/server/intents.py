@@ -162,6 +162,8 @@ class Intents:
         if self._key is not None:
             await self._store.call(self._require_same)
             await self._store.call(self._require_as_many, len(rows))
+            if not rows:
+                await self._store.call(self._record_nothing)
             submission = Submission(self._request_id("add"), self._asked_for or "", len(rows))
         outcomes = await self._store.offer(Offer(rows, self._source, submission=submission))
         if OTHER_REQUEST in outcomes:
@@ -184,7 +186,7 @@ class Intents:
         if known is None:
             rows = await self._extracted(messages, infer=infer, about=about)
             try:
-                known = await (self.add(rows) if rows else self._add_nothing())
+                known = await self.add(rows)
             except RefusedError:  # the same call may have run concurrently, and extracted others
                 known = None if self._key is None else await self._store.call(self._known_outcomes)
                 if known is None:
@@ -194,13 +196,10 @@ class Intents:
             lambda store: self._as_seen(store, lambda store: self._with_texts(store, outcomes))
         )
 
-    async def _add_nothing(self) -> builtins.list[JsonObject]:
-        """Record under the key, if there is one, that there was nothing to add."""
-        if self._key is not None:
-            name, asked = self._request_id("add"), self._asked_for
-            request = SubmitRequest(request_id=name, owner_id=self.owner_id, asked=asked)
-            await self._store.call(lambda store: store.writer.ask(request))
-        return []
+    def _record_nothing(self, store: Palimpsest) -> None:
+        """Record under the key that there was nothing to do."""
+        name, asked = self._request_id("add"), self._asked_for
+        store.writer.ask(SubmitRequest(request_id=name, owner_id=self.owner_id, asked=asked))
 
     async def _extracted(
         self,
@@ -465,6 +464,8 @@ class Intents:
         def left(store: Palimpsest) -> builtins.list[str]:
             some = to_expire(store.reader, memory_id, expires_at)
             done = self._expiries(store, memory_id)
+            if self._key is not None and not (some or done or self._recorded(store, "update")):
+                self._record_nothing(store)
             return [one for one in some if _expiry(one) not in done] if done else some
 
         for one in await self._store.call(left):

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from palimpsest.contracts.answers import Checked, Names, NewExpiry, TakenBack
 from palimpsest.contracts.limits import NETWORK
-from palimpsest.contracts.model import Strict, Timestamp
+from palimpsest.contracts.model import REAL, WHOLE, Strict, Timestamp
 from palimpsest.contracts.requests import (
     BECAUSE,
     ConfirmRequest,
@@ -305,8 +305,8 @@ class TwoCandidates(SomeCandidate):
 class TriangleQuery(Strict):
     """How near the third must be, and the number of triangles."""
 
-    at_least: Annotated[float, Field(ge=0, le=1)] = Field(0.85, description="Their cosine.")
-    limit: Annotated[int, Field(ge=1, le=NETWORK.listed)] = Field(
+    at_least: Annotated[float, Field(ge=0, le=1), REAL] = Field(0.85, description="Their cosine.")
+    limit: Annotated[int, Field(ge=1, le=NETWORK.listed), WHOLE] = Field(
         50, description="How many at most."
     )
 

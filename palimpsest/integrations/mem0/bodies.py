@@ -10,12 +10,12 @@ from pydantic import Field, model_validator
 from palimpsest.contracts.candidate import Metadata, Name, Text, end_of
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.limits import NETWORK
-from palimpsest.contracts.model import Model, Strict, Timestamp
+from palimpsest.contracts.model import REAL, WHOLE, Flag, Model, Strict, Timestamp
 from palimpsest.integrations.mem0.filters import SAID_BY
 from palimpsest.streams.embedded.pipeline import WINDOW
 from palimpsest.streams.extract.conversation import INSTRUCTING, text_of
 
-Seconds = Annotated[float, Field(ge=0, le=253_402_300_799)]
+Seconds = Annotated[float, Field(ge=0, le=253_402_300_799), REAL]
 """Seconds since 1970, up to the year 9999."""
 
 
@@ -93,7 +93,7 @@ class Add(Who):
     messages: list[MessageBody]
     filters: Who = Who()
     metadata: Metadata = {}
-    infer: bool = True
+    infer: Flag = True
     timestamp: Seconds | None = None
     expiration_date: date | None = None
 
@@ -126,9 +126,9 @@ class SearchBody(Arguments):
     query: Text
     filters: dict[str, Any] = {}
     metadata: Metadata = {}
-    top_k: Annotated[int, Field(ge=1, le=NETWORK.found)] = 10
-    threshold: Annotated[float, Field(ge=-1, le=1)] = -1.0
-    show_expired: bool = False
+    top_k: Annotated[int, Field(ge=1, le=NETWORK.found), WHOLE] = 10
+    threshold: Annotated[float, Field(ge=-1, le=1), REAL] = -1.0
+    show_expired: Flag = False
 
 
 class GetAll(Arguments):
@@ -137,7 +137,7 @@ class GetAll(Arguments):
     filters: dict[str, Any] = {}
     start_date: str | None = None
     end_date: str | None = None
-    show_expired: bool = False
+    show_expired: Flag = False
 
     def times(self) -> dict[str, Any]:
         """The dates as a filter."""
@@ -149,8 +149,8 @@ class GetAll(Arguments):
 class PageBody(Strict):
     """Which page is returned."""
 
-    page: Annotated[int, Field(ge=1)] = 1
-    page_size: Annotated[int, Field(ge=1, le=NETWORK.listed)] = 100
+    page: Annotated[int, Field(ge=1), WHOLE] = 1
+    page_size: Annotated[int, Field(ge=1, le=NETWORK.listed), WHOLE] = 100
 
 
 class UpdateMemory(Arguments):

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, create_model
 
-from palimpsest.contracts.model import Strict
+from palimpsest.contracts.model import WHOLE, Strict
 from palimpsest.server.bodies import Score
 from palimpsest.server.callers import ROLES
 from palimpsest.server.intents import Intents
@@ -24,7 +24,7 @@ JsonObject = dict[str, Any]
 class AnswerSize(Strict):
     """The maximum size of an answer's text."""
 
-    content_bytes: Annotated[int, Field(ge=LEAST_BYTES, le=MOST_BYTES)] = Field(
+    content_bytes: Annotated[int, Field(ge=LEAST_BYTES, le=MOST_BYTES), WHOLE] = Field(
         DEFAULT_BYTES, description="Most bytes of the answer."
     )
 

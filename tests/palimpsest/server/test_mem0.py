@@ -340,6 +340,23 @@ def test_a_key_is_of_one_request_and_answers_it_again(served: Use[None]) -> None
     served(used)
 
 
+def test_a_key_of_a_call_that_had_nothing_to_do_is_of_that_call_too(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        [pizza] = await added(server, PIZZA)
+        greeting = {**ADA, "messages": [{"role": "assistant", "content": "Hello!"}]}
+        for method, path, first, other in (
+            ("POST", ADD, greeting, {**ADA, "messages": [{"role": "user", "content": SUSHI}]}),
+            ("PUT", path_of(pizza), {"expiration_date": None}, {"text": SUSHI}),
+        ):
+            key = {"headers": {"idempotency-key": method}}
+            said = [await answer(server, method, path, first, **key) for _ in range(2)]
+            assert said[0] == said[1]
+            assert (await server.ask(method, path, other, **key)).status_code == 422
+        assert await listed(server) == [PIZZA]
+
+    served(used)
+
+
 def test_all_is_forgotten_once_by_a_key_though_more_came_since(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         key = {"headers": {"idempotency-key": "once"}}

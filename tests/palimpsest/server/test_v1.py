@@ -243,6 +243,8 @@ def test_what_is_wrong_is_a_problem_without_what_was_sent(served: Use[None]) -> 
             ("POST", MEMORIES, {"text": "a", "confidence": marker}, 422),
             ("POST", MEMORIES, [marker], 422),
             ("POST", f"{MEMORIES}/search", {"query": marker, "k": 101}, 422),
+            ("POST", f"{MEMORIES}/search", {"query": marker, "k": True}, 422),
+            ("POST", f"{MEMORIES}/search", {"query": marker, "fold": "no"}, 422),
             ("GET", f"/v1/owners/ada/decisions?wait={marker}", None, 422),
             ("GET", "/v1/owners/ada/decisions?wait=nan", None, 422),
             ("GET", f"/v1/owners/ada/decisions?a+{marker}=1", None, 422),

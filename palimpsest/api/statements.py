@@ -51,7 +51,7 @@ from palimpsest.contracts.requests import (
 )
 from palimpsest.queries.find import meant
 from palimpsest.queries.ids import forgetting_of, require_owned
-from palimpsest.queries.memories import speaker_of
+from palimpsest.queries.memories import require_future, speaker_of
 from palimpsest.queries.undoing import Way, request_for
 from palimpsest.streams.write.serve import execute
 
@@ -373,7 +373,7 @@ class Statements(OpenedStore):
 
         Any of its ids works: the candidate that speaks for the memory is pinned. Raises
         RefusedError if the memory does not expire (`unchanged`), or if it has expired and its text
-        has been stated again since (`same_text`).
+        has been stated again since (`same_text`), and UsageError if `until` has passed.
         """
         require_owned(self._reader, owner_id, memory_id)
         speaker = speaker_of(self._reader, memory_id)
@@ -390,7 +390,7 @@ class Statements(OpenedStore):
         """Change when a candidate expires, for an agent that still uses it.
 
         Raises RefusedError if it never expires (`outranked`), or if it has expired and its text
-        has been stated again since (`same_text`).
+        has been stated again since (`same_text`), and UsageError if `expires_at` has passed.
         """
         require_owned(self._reader, owner_id, candidate_id)
         return self._set_expiry(candidate_id, moment(expires_at), "agent", attribution)
@@ -398,6 +398,7 @@ class Statements(OpenedStore):
     def _set_expiry(
         self, candidate_id: str, expires_at: datetime | None, rank: Speaker, said: Attribution
     ) -> NewExpiry:
+        require_future(self._reader, expires_at)
         return self._writer.ask(
             SetExpiryRequest(
                 request_id=request_id(),

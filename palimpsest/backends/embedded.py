@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -13,12 +13,13 @@ from palimpsest.backends.upkeep import POLL_SECONDS
 from palimpsest.contracts.answers import A_co, Answer, from_json, result, result_or_refusal
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.requested import as_asked
-from palimpsest.contracts.requests import Request, is_dry_run
+from palimpsest.contracts.requests import CheckRequest, Request, is_dry_run
 from palimpsest.process.signals import between_windows
 from palimpsest.streams.embedded.inbox import ItemKind, outcomes_of, pack
 from palimpsest.streams.embedded.pipeline import WINDOW, ReadAhead, decide_all, run
 from palimpsest.streams.intake import RawRow, understand
 from palimpsest.streams.intake.parsing import NO_RENAMES
+from palimpsest.streams.write.handlers.check import check
 from palimpsest.streams.write.inputs import Input, Outcome, Submission
 from palimpsest.streams.write.serve import PendingRequest, execute, serve, serve_all
 
@@ -76,16 +77,18 @@ class EmbeddedWriter:
         it only for moments, and an ingest that began during one of them must not stay slow.
         """
         self._require_own()
-        with between_windows() as check, ReadAhead(inputs) as rows:
+        with between_windows() as interrupted, ReadAhead(inputs) as rows:
             while not rows.ended:
                 with self._writing() as session:
                     if session is not None:
                         with self.reader.upkeep.projecting():
-                            yield from run(session.writer, rows, lambda: (session.serve(), check()))
+                            yield from run(
+                                session.writer, rows, lambda: (session.serve(), interrupted())
+                            )
                         return
                 if window := rows.next_window():
                     yield self._send_window(window, renames)
-                check()
+                interrupted()
 
     def retry(self, raw: bytes, origin: str, renames: Mapping[str, str]) -> Outcome:
         """Decide on the bytes of a dead letter that came from `origin`."""
@@ -100,12 +103,14 @@ class EmbeddedWriter:
     def ask(self, request: Request[A_co]) -> A_co:
         """Execute a request here, or leave it to the writing process; RefusedError if impossible.
 
-        A dry run is always executed here, on the committed state.
+        A dry run is always executed here, on the committed state, and on a read-only disk a check.
         """
         request = as_asked(request)
         if is_dry_run(request):
             return execute(self.reader.trial(), request)
         self._require_own()
+        if self.reader.log.sealed and isinstance(request, CheckRequest):
+            return cast("A_co", check(self.reader.onlooker(), request))
         with self._writing() as session:
             if session is not None:
                 return result(serve(session.writer, [PendingRequest(request)])[0])

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from palimpsest.backends.paths import PROJECTIONS_FOLDER
 from palimpsest.backends.upkeep import POLL_SECONDS, Upkeep, follows
@@ -39,6 +39,7 @@ from palimpsest.streams.write.answered import answer_of
 from palimpsest.streams.write.dry_run import DryRun
 from palimpsest.streams.write.owners import Owners
 from palimpsest.streams.write.uses import summed
+from palimpsest.streams.write.writer import Writer
 
 FOLDED_EVENTS = 25_000
 """Largest history folded to answer a recall: 20,000 events take half as long as LanceDB does."""
@@ -236,12 +237,24 @@ class Reader:
         """An executor on the committed state that writes nothing."""
         return DryRun(self.log, self.policy_in_force(), self.clock)
 
+    def onlooker(self) -> Writer:
+        """A writer that decides and cannot write, for checks without the lock."""
+        self._owners.catch_up()
+        policy = self.policy_in_force()
+        return Writer(
+            self.log, self._owners, _append, policy, self.embedder, self.clock, committed=_append
+        )
+
     def positions(self) -> dict[str, int]:
         """The log position that each projection has reached; read without a lock."""
         found = {"duckdb": reached(self.projections)}
         if is_kept(self.projections):
             found["lancedb"] = read_state(self.projections / LANCE_FOLDER)["position"]
         return found
+
+
+def _append(_decided: object) -> NoReturn:
+    raise StoreError("a check writes nothing")
 
 
 def nothing_follows(folder: Path) -> str:

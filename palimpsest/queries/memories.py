@@ -76,6 +76,15 @@ def speaker_of(reader: Reader, some_id: str) -> str:
     return _entry(reader.ledger(owner_of(reader, some_id)), some_id).memory.face.speaker.id
 
 
+def require_future(reader: Reader, until: datetime | None) -> None:
+    """UsageError for a time that has passed: what should be kept would be hidden at once."""
+    if until is not None and until <= reader.clock():
+        raise UsageError(
+            f"{until.isoformat()} has passed, so the memory would be hidden at once: give a later"
+            " time, or forget the memory"
+        )
+
+
 def to_expire(reader: Reader, some_id: str, expires_at: datetime | None) -> list[str]:
     """The candidates that must expire at a time for the memory of this id to expire then.
 

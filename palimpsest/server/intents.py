@@ -52,7 +52,7 @@ from palimpsest.process.output import plain
 from palimpsest.queries.find import Plan
 from palimpsest.queries.hiding import forgotten_texts, without
 from palimpsest.queries.ids import SHORTEST, bare
-from palimpsest.queries.memories import speaker_of, to_expire
+from palimpsest.queries.memories import require_future, speaker_of, to_expire
 from palimpsest.queries.triangles import Triangle
 from palimpsest.queries.undoing import Way
 from palimpsest.queries.why import Explanation, WhyNot
@@ -371,6 +371,7 @@ class Intents:
         """Keep a memory, named by any of its ids, for ever or until a time."""
 
         def pinned(store: Palimpsest) -> NewExpiry:
+            require_future(store.reader, until)
             speaker = speaker_of(store.reader, own_id(store, self.owner_id, some_id))
             fields = {"candidate_id": speaker, "expires_at": until, "because": because}
             return store.writer.ask(self._request(store, SetExpiryRequest, fields))

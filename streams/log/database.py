@@ -91,7 +91,8 @@ class Database:
         self, path: Path, *, create: bool = False, read_only: bool = False, shared: bool = False
     ) -> None:
         self.path = path
-        self.sealed = not create and _sealed(path)
+        self.sealed = path.exists() and _sealed(path)
+        create = create and not self.sealed
         self._read_only = read_only or self.sealed
         mode = self.MADE if create else "ro" if self._read_only else "rw"
         immutable = "&immutable=1" if self.sealed else ""

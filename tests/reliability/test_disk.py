@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
+from palimpsest import Palimpsest
 from tests.reliability.processes import Forge, outcome
 from tests.reliability.rows import ROWS
 
 NO_STORE = 4
+CHECK = ["check", "ann", "a memory"]
 
 
 def stderr_of(child: Any, number: int = 0) -> str:
@@ -94,9 +96,17 @@ def test_a_store_on_a_read_only_disk_is_read_and_left_as_it_is(
     store = Path(shutil.copytree(undisturbed, disk / "store"))
     before = forge.run(store, ["status", "--json"]).answer()
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-    for command in (["status"], ["decisions"], ["sql", "SELECT 1"], ["recall", "ann", "a memory"]):
+    for command in (
+        ["status"],
+        ["decisions"],
+        ["sql", "SELECT 1"],
+        ["recall", "ann", "a memory"],
+        CHECK,
+    ):
         child = forge.run(store, [*command, "--json"])
         assert child.statuses() == [0], stderr_of(child)
+    with Palimpsest.open(store) as memories:  # it exists, so there is nothing to create
+        assert memories.status()["position"] == before["position"]
     assert forge.run(store, ["status", "--json"]).answer() == before
     exported = disk.parent / "exported.jsonl"
     assert forge.run(store, ["log", "export", str(exported)]).statuses() == [0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -114,14 +115,15 @@ def _take(call: Invocation, way: Way, which: str, *, dry_run: bool, because: str
     with call.store() as store:
         some_id = full_id(store.reader, which, "candidate", "decision")
         how: Attribution = {"actor": call.settings.actor, "because": because}
-        command = _command(request_for(store.reader, way, some_id, by="person", **how))
+        request = request_for(store.reader, way, some_id, by="person", **how)
+        command = _command(request, store.reader.clock())
         act = store.undo if way == "undo" else store.redo
         answer = act(some_id, dry_run=dry_run, **how)
     call.output.answer(answer, lambda: _taken(answer, way, command, dry_run=dry_run))
 
 
-def _command(request: Request[Any]) -> str:
-    """The command line that makes a request, in its precise form."""
+def _command(request: Request[Any], now: datetime) -> str | None:
+    """The command line that makes a request, in its precise form; None if there is no other."""
     fields = request.model_dump(exclude_none=True)
     chosen = fields.get("selection", {})
     options = "".join(f" --{name.removesuffix('_id')} {value}" for name, value in chosen.items())
@@ -136,6 +138,8 @@ def _command(request: Request[Any]) -> str:
             return f"{request.request}{options}"
         case "set_expiry":
             until = fields.get("expires_at")
+            if until is not None and until <= now:
+                return None  # nothing else keeps a memory until a time that has passed
             return f"pin {fields['candidate_id']}{f' --until {until.isoformat()}' if until else ''}"
         case "reinstate_many":
             return f"reinstate{options}"
@@ -143,7 +147,7 @@ def _command(request: Request[Any]) -> str:
             return f"{request.request} {fields.get('decision_id') or fields['candidate_id']}"
 
 
-def _taken(answer: Any, way: Way, command: str, *, dry_run: bool) -> RenderableType:
+def _taken(answer: Any, way: Way, command: str | None, *, dry_run: bool) -> RenderableType:
     verb = "undone" if way == "undo" else "done again"
     if dry_run:
         verb = f"would be {verb}"
@@ -155,7 +159,9 @@ def _taken(answer: Any, way: Way, command: str, *, dry_run: bool) -> RenderableT
         rendering.shown(f"former, so not current: memory {memory_id}, displaced since", "yellow")
         for memory_id in answer.get("former", ())
     ]
-    return Group(shown, *notes, rendering.shown(f"the same as: palimpsest {command}", "dim"))
+    if command is not None:
+        notes.append(rendering.shown(f"the same as: palimpsest {command}", "dim"))
+    return Group(shown, *notes)
 
 
 @app.command(epilog="Example: palimpsest forget 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22 --dry-run")

@@ -457,7 +457,7 @@ def joins(shown: Answer) -> list[ProseLine]:
 
 def pinned(answer: Answer) -> list[ProseLine]:
     """A memory that is kept, and until when."""
-    until = f"until {when(answer['expires_at'])}" if answer["expires_at"] else "for ever"
+    until = f"at least until {when(answer['expires_at'])}" if answer["expires_at"] else "for ever"
     heading = f"Kept {until}; undo with id {answer['event_id']} takes it back."
     return [ProseLine(None, heading), *map(_memory, answer["memories"])]
 

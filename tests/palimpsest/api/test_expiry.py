@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest import InvalidInputError, Palimpsest, RefusedError
+from palimpsest import InvalidInputError, Palimpsest, RefusedError, UsageError
 from palimpsest.backends import reader as store_reader
 from palimpsest.queries import recall as recalling
 
@@ -145,6 +145,15 @@ def test_a_pin_is_a_persons_word_and_undo_takes_it_back(store: Palimpsest, clock
         store.undo(pinned["event_id"])
     store.redo(pinned["event_id"])
     assert seen(store) == 3 * [[BUS]]
+
+
+def test_nothing_is_kept_until_a_time_that_has_passed(store: Palimpsest, clock: Clock) -> None:
+    old = say(store, BUS, ttl="1d")
+    before, passed = store.position, clock.now
+    for keep in (store.renew, lambda one, until: store.pin(one, until=until)):
+        with pytest.raises(UsageError, match=r"has passed.*: give a later time"):
+            keep(old.memory_id, passed)
+    assert (store.position, seen(store)) == (before, 3 * [[BUS]])
 
 
 def test_an_update_keeps_when_a_memory_expires(store: Palimpsest, clock: Clock) -> None:

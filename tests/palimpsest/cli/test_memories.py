@@ -82,15 +82,19 @@ def test_what_expires_is_hidden_shown_if_asked_for_and_pinned(palimpsest: Comman
     pinned = palimpsest.json("pin", added["memory_id"], "--because", "it is late again")
     assert pinned["expires_at"] is None
     assert palimpsest.json("list", "ada")["total"] == 2
-    shown = palimpsest("undo", pinned["undo"], "--dry-run").out
-    palimpsest.json(*shown.split("the same as: palimpsest ")[1].split())
+    assert "the same as" not in palimpsest("undo", pinned["undo"]).out
     assert palimpsest.json("list", "ada")["total"] == 1
     palimpsest.json("pin", added["memory_id"])
     palimpsest.json("undo", pinned["event_id"])
     assert palimpsest.json("list", "ada")["total"] == 1
     until = palimpsest.json("pin", added["memory_id"], "--until", "2999-01-01")
     assert until["expires_at"] == "2999-01-01T00:00:00+00:00"
+    later = palimpsest.json("pin", added["memory_id"], "--until", "2999-01-02")
+    shown = palimpsest("undo", later["undo"], "--dry-run").out
+    palimpsest.json(*shown.split("the same as: palimpsest ")[1].split())
     assert palimpsest("pin", added["memory_id"], "--until", "2999-01-01").status == 3
+    passed = palimpsest("pin", added["memory_id"], "--until", "2020-01-01")
+    assert (passed.status, "has passed" in passed.err) == (2, True)
 
 
 def test_ingest_has_rows_expire_that_do_not_say_so_themselves(palimpsest: CommandLine) -> None:

@@ -341,7 +341,7 @@ def test_an_agent_sees_what_has_expired_if_it_asks_and_a_person_pins_it(served: 
             assert re.search(r"Kept for ever; undo with id \S+ takes it back", kept)
             assert "The bus is late" in await read(person, "get_memories")
             until = await read(person, "pin", id=bus, until="2999-01-01T00:00:00Z")
-            assert "Kept until 2999-01-01 00:00Z" in until
+            assert "Kept at least until 2999-01-01 00:00Z" in until
 
     served(used)
 

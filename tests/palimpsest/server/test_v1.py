@@ -893,6 +893,9 @@ def test_what_expires_is_hidden_and_only_a_person_pins_it(served: Use[None]) -> 
         pinned = await server.ask("POST", "/v1/owners/ada/pin", pin, name="grace")
         assert (pinned.status_code, pinned.json()["expires_at"]) == (200, None)
         back = {"id": pinned.json()["event_id"], "dry_run": True}
+        passed = {**pin, "until": "2020-01-01"}
+        late = await server.ask("POST", "/v1/owners/ada/pin", passed, name="grace")
+        assert (late.status_code, "has passed" in late.json()["detail"]) == (422, True)
         refused = await server.ask("POST", "/v1/owners/ada/undo", {"id": back["id"]})
         assert refused.status_code in (403, 409)
         known = (await server.ask("GET", f"{MEMORIES}/{added['memory_id']}")).json()

@@ -12,7 +12,7 @@ from palimpsest.cli.shell import Shell
 from palimpsest.process.gc_pause import rest_collector
 from palimpsest.process.import_shims import lighten_lancedb
 from palimpsest.process.logs import silence_brokers
-from palimpsest.process.output import Output
+from palimpsest.process.output import Output, outlast_readers
 from palimpsest.process.signals import end_on_signals, interrupt_on_signals
 
 app = typer.Typer(
@@ -29,7 +29,8 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(f"palimpsest {version('palimpsest-memory')}")
+        said = f"palimpsest {version('palimpsest-memory')}"
+        Output(as_json=False).answer(said, lambda: said)
         raise typer.Exit
 
 
@@ -86,6 +87,7 @@ def main() -> None:
     SIGTERM ends it as an interrupt does (process/signals.py).
     """
     end_on_signals()
+    outlast_readers()
     rest_collector()
     lighten_lancedb()
     silence_brokers()

@@ -24,7 +24,7 @@ from palimpsest.contracts.errors import (
     WrongFileError,
 )
 from palimpsest.process.import_shims import import_help
-from palimpsest.process.output import Output
+from palimpsest.process.output import Output, drop, reader_has_left
 from palimpsest.process.signals import INTERRUPTED
 
 FAILED = 1
@@ -99,8 +99,12 @@ class Shell(TyperGroup):
         """Run a command; exit with its status."""
         try:
             return super().invoke(ctx)
-        except (typer.Exit, typer.Abort, BrokenPipeError):
+        except (typer.Exit, typer.Abort):
             raise
+        except BrokenPipeError as error:
+            if not reader_has_left(sys.stdout):
+                raise typer.Exit(_report(ctx, *_meaning(error))) from None
+            drop(sys.stdout)
         except typer.TyperException as error:
             error.message = error.message.removeprefix("Value error, ")  # pydantic's prefix
             _print_document(ctx, Problem("usage", str(error)))

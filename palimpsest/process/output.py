@@ -7,6 +7,7 @@ memories are plain text: markup has no effect, and control characters are escape
 from __future__ import annotations
 
 import json
+import os
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -15,8 +16,9 @@ from datetime import time as time_of_day
 from decimal import Decimal
 from functools import partial
 from math import isfinite
+from select import POLLERR, POLLHUP, poll
 from threading import Lock, Timer
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console, RenderableType
@@ -67,6 +69,8 @@ class Output:
         """Print an answer row by row: one JSON document per line, or each row drawn."""
         for row in rows:
             self.answer(row, partial(drawn, row))
+            if _left:
+                return
 
     def remark(self, text: str) -> None:
         """Print a remark to standard error."""
@@ -172,8 +176,38 @@ def write_json(document: Any) -> None:
     """Write one JSON document and a line feed to standard output, in UTF-8."""
     line = one_line(json.dumps(plain(document), ensure_ascii=False).encode())
     out = typer.get_binary_stream("stdout")
-    out.write(line + b"\n")
-    out.flush()
+    try:
+        out.write(line + b"\n")
+        out.flush()
+    except BrokenPipeError:
+        drop(out)
+
+
+_left: set[int] = set()
+"""The streams whose readers, such as `head`, have ended."""
+
+
+def drop(stream: IO[Any]) -> None:
+    """Drop what else is written to a stream, because its reader has closed the pipe.
+
+    That is no failure: the command ends as it would have, with its own status.
+    """
+    _left.add(stream.fileno())
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def reader_has_left(stream: IO[Any]) -> bool:
+    """Whether a stream is a pipe that nobody reads any more."""
+    asked = poll()
+    asked.register(stream.fileno(), 0)
+    return any(event & (POLLERR | POLLHUP) for _, event in asked.poll(0))
+
+
+def outlast_readers() -> None:
+    """Make all that is drawn, also help pages, end as `drop` says; Rich would exit with 1."""
+    Console.on_broken_pipe = lambda console: drop(console.file)  # type: ignore[method-assign]
 
 
 def one_line(document: bytes) -> bytes:

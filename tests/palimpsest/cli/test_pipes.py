@@ -1,0 +1,41 @@
+"""A reader that closes the pipe, such as `head`, is no failure of any command."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.palimpsest.cli.conftest import CommandLine
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        (["decisions", "--json"], 0),
+        (["decisions"], 0),
+        (["sql", "FROM memories", "--json"], 0),
+        (["list", "ada"], 0),
+        (["log", "export", "-"], 0),
+        (["verify"], 0),
+        (["why", "nope", "--json"], 3),
+        (["unheard-of"], 2),
+        (["--help"], 0),
+        (["--version"], 0),
+    ],
+)
+def test_a_command_ends_as_it_would_have(
+    palimpsest: CommandLine, command: list[str], status: int
+) -> None:
+    for text in ("Ada has a dog", "Ada likes tea"):
+        palimpsest.json("add", "ada", text)
+    read, write = os.pipe()
+    os.close(read)
+    said = [sys.executable, "-m", "palimpsest", "--store", str(palimpsest.store), *command]
+    done = subprocess.run(said, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "ipe" not in done.stderr.replace("palimpsest", "")

@@ -26,7 +26,7 @@ from palimpsest.contracts.answers import (
     Updated,
 )
 from palimpsest.contracts.candidate import Metadata, Name, Text
-from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import Again, Speaker
 from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import (
@@ -296,6 +296,8 @@ class Statements(OpenedStore):
         verdict about these memories.
         """
         ids, token = meant(what)
+        if token is not None and expect is not None:
+            raise UsageError("forget: a plan has its own token: leave `expect` out")
         request = ForgetRequest(
             request_id=request_id(),
             memory_ids=ids,

@@ -215,25 +215,32 @@ def one_line(document: bytes) -> bytes:
     return document.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
 
 
-def plain(value: Any) -> Any:
-    """A value for JSON: times in ISO 8601, NaN as null, bytes in hex, any other as text."""
+def plain(value: Any, *, infinite: bool = False) -> Any:
+    """A value for JSON: times in ISO 8601, bytes in hex, any other as text.
+
+    NaN and infinite numbers are null, or their names if they may be `infinite`.
+    """
+    inside = partial(plain, infinite=infinite)
     match value:
         case None | bool() | int() | str():
             return value
         case float():
-            return value if isfinite(value) else None
+            return value if isfinite(value) else _NAMES[str(value)] if infinite else None
         case Decimal():
-            return plain(float(value))
+            return inside(float(value))
         case datetime() | date() | time_of_day():
             return value.isoformat()
         case bytes():
             return value.hex()
         case dict():
-            return {str(key): plain(inner) for key, inner in value.items()}
+            return {str(key): inside(inner) for key, inner in value.items()}
         case list() | tuple():
-            return [plain(inner) for inner in value]
+            return [inside(inner) for inner in value]
         case _:
             return str(value)
+
+
+_NAMES = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def dollars(usd: float | None) -> str:

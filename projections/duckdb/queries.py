@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -214,7 +215,32 @@ def queries(folder: Path, *asked: Query) -> list[list[Row]]:
     except duckdb.Error as error:
         if isinstance(error, duckdb.IOException):
             raise StoreError(f"the projections at {folder} cannot be read: {error}") from error
-        raise UsageError(str(error)) from error
+        raise UsageError(_reason(folder, asked, error)) from None
+
+
+def _reason(folder: Path, asked: Sequence[Query], error: duckdb.Error) -> str:
+    """Why queries failed. DuckDB's own message is told if it quotes nothing that was read.
+
+    That is if they could not even be planned.
+    """
+    try:
+        _listed_once(folder, asked, "EXPLAIN ")
+    except duckdb.Error:
+        return str(error)
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__.removesuffix("Exception"))
+    place = _marked(str(error))
+    where = f" in `{place}`" if place and any(place in text for text, _ in asked) else ""
+    return (
+        f"{kind} error{where}: the query cannot handle one of its values. DuckDB's message is left"
+        " out, because it may quote a memory"
+    )
+
+
+def _marked(message: str) -> str:
+    """What DuckDB has marked in the query; empty if it has marked nothing."""
+    line, _, marks = message.rpartition("\n")
+    line = line.rpartition("\n")[2]
+    return line[marks.find("^") : marks.rfind("^") + 1] if line.startswith("LINE ") else ""
 
 
 def _rows(folder: Path, asked: Sequence[Query]) -> list[list[Row]]:
@@ -233,13 +259,15 @@ def _rows(folder: Path, asked: Sequence[Query]) -> list[list[Row]]:
     raise TransientError(f"the segments at {folder} keep changing: try again later")
 
 
-def _listed_once(folder: Path, asked: Sequence[Query]) -> list[list[Row]]:
+def _listed_once(folder: Path, asked: Sequence[Query], what: str = "") -> list[list[Row]]:
     with _instance(folder) as instance, instance.database.cursor() as database:
         for text, _ in asked:
             instance.create(views_read(database, text))
         return _interruptible(
             database,
-            lambda: [_objects(database.execute(text, _bound(given))) for text, given in asked],
+            lambda: [
+                _objects(database.execute(what + text, _bound(given))) for text, given in asked
+            ],
         )
 
 

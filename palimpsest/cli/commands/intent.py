@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from palimpsest.queries.undoing import Way
 
 app = typer.Typer()
+A_PLAN = "a --plan is the file of what `palimpsest find … --json` has printed"
 
 
 @app.command(
@@ -242,13 +243,17 @@ def _meant(
     if plan is not None:
         try:
             found = json.loads(plan.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{plan} holds no plan: {type(error).__name__}") from None
+        except OSError as error:
+            raise UsageError(f"{plan} cannot be read ({error.strerror}): {A_PLAN}") from None
+        except ValueError:
+            raise UsageError(f"{plan} is no JSON: {A_PLAN}") from None
     elif query is not None and owner is not None:
         return dict(store.find(owner, query, by=("words",)))
     else:
         return [full_id(store.reader, typed, "candidate") for typed in which]
-    if not isinstance(found, dict) or not {"hits", "token"} <= found.keys() or not found["hits"]:
+    if not isinstance(found, dict) or not {"hits", "token"} <= found.keys():
+        raise UsageError(f"{plan} has no hits with a token: {A_PLAN}")
+    if not found["hits"]:
         raise UsageError("the plan names no memory: nothing would be forgotten")
     return found
 

@@ -457,7 +457,8 @@ def sql(
                 {"file": str(file), "open": ways}, lambda: rendering.views(file, ways)
             )
         else:
-            rows = [plain(row) for row in store.sql(query, named_values("--param", params))]
+            found = store.sql(query, named_values("--param", params))
+            rows = [plain(row, infinite=True) for row in found]
             call.output.answer(rows, lambda: rendering.query_table(rows))
 
 

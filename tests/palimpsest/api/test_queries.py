@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import traceback
 from uuid import uuid4
 
 import pytest
@@ -21,6 +23,29 @@ def test_values_go_in_by_place_or_by_name(memories: Palimpsest) -> None:
     assert memories.sql(f"{counted}$owner", {"owner": "ada"}) == [{"n": 1}]
     with pytest.raises(UsageError, match="parameter"):
         memories.sql(f"{counted}$owner")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("face::INT", "in `::INT`"),
+        ("face::JSON", "Conversion error"),
+        ("error(face)", "Invalid Input error"),
+        ("strptime(face, '%Y')", "Invalid Input error"),
+        ("regexp_matches('a', face || '(')", "one of its values"),
+    ],
+)
+def test_an_error_quotes_no_memory(memories: Palimpsest, wrong: str, told: str) -> None:
+    memories.submit(SAID)
+    with pytest.raises(UsageError, match=re.escape(told)) as caught:
+        memories.sql(f"SELECT {wrong} FROM memories")
+    assert "lives" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_an_error_before_anything_is_read_quotes_the_query(memories: Palimpsest) -> None:
+    memories.submit(SAID)
+    with pytest.raises(UsageError, match='column "nope" not found'):
+        memories.sql("SELECT nope FROM memories")
 
 
 def test_columns_of_one_name_are_all_there(memories: Palimpsest) -> None:

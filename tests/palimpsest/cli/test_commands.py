@@ -465,9 +465,15 @@ def test_sql_gives_what_json_has_no_type_for(stocked: CommandLine) -> None:
         " INTERVAL 1 DAY AS h"
     )
     answer = stocked.json("sql", query)[0]
-    assert answer["a"] is None
+    assert answer["a"] == "NaN"
     assert (answer["b"], answer["c"], answer["e"]) == (1.5, "2026-03-01", [1, 2])
     assert (answer["f"], answer["g"]) == ({"x": None}, "aa")
+
+
+def test_sql_shows_numbers_that_are_not_finite(stocked: CommandLine) -> None:
+    query = "SELECT ['NaN'::DOUBLE, 10.0::DOUBLE ** 400, -10.0::DOUBLE ** 401, NULL] AS a"
+    assert stocked.json("sql", query) == [{"a": ["NaN", "Infinity", "-Infinity", None]}]
+    assert "-Infinity" in stocked("sql", query).out
 
 
 # projections.duckdb.queries.query takes these for damage, and cannot describe an empty result.

@@ -131,6 +131,20 @@ def test_what_is_no_plan_is_refused(palimpsest: CommandLine, plan: str) -> None:
     assert len(palimpsest.json("list", "ada")["memories"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("content", "why"), [(None, "cannot be read (No such file"), ("nope", "is no JSON"),
+                         ("[1]", "has no hits")],
+)  # fmt: skip
+def test_a_plan_that_is_none_is_told_from_another_file(
+    palimpsest: CommandLine, content: str | None, why: str
+) -> None:
+    submit(palimpsest, BERLIN)
+    file = "nope" if content is None else palimpsest.file([content], "plan.json")
+    refused = palimpsest("forget", "--plan", file)
+    assert refused.err.startswith(f"error: {file} {why}")
+    assert "the file of what `palimpsest find … --json` has printed" in refused.err
+
+
 def test_of_a_plan_in_which_one_is_nobody_nothing_is_forgotten(palimpsest: CommandLine) -> None:
     submit(palimpsest, BERLIN)
     [memory_id] = palimpsest.ids()

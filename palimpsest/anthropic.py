@@ -1,8 +1,4 @@
-"""Claude's memory tool on a store of ours: files whose lines are memories (docs/agents.md).
-
-Needs `anthropic`, which the extra `judge` installs. The model reads the same messages as from the
-SDK's own tool for files.
-"""
+"""Claude's memory tool: files whose lines are memories (docs/agents.md); the extra `judge`."""
 
 from __future__ import annotations
 
@@ -36,14 +32,13 @@ class PalimpsestMemoryTool(BetaAbstractMemoryTool):
     def view(self, command: Any) -> str:
         """The lines of a file, numbered, or the files of a folder."""
         path = self._path(command.path)
-        lines = self._files.lines(path)
-        if lines:
+        if lines := self._files.lines(path):
             first, last = command.view_range or (1, -1)
             if first > len(lines) or -1 != last < first:
                 raise ToolError(f"Invalid view_range: {path} has the lines 1 to {len(lines)}.")
             numbered = [*enumerate(lines, start=1)][: None if last == -1 else max(last, 0)]
-            head = f"Here's the content of {path} with line numbers:"
-            return f"{head}\n{_numbered(numbered[max(first, 1) - 1 :])}"
+            shown = _numbered(numbered[max(first, 1) - 1 :])
+            return f"Here's the content of {path} with line numbers:\n{shown}"
         files = self._files.below(path)
         if not files and path != ROOT:
             raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
@@ -120,8 +115,8 @@ class PalimpsestMemoryTool(BetaAbstractMemoryTool):
     def _edit(self, path: str, content: str) -> str:
         with _told():
             self._files.write(path, content.split("\n"))
-        shown = _numbered(enumerate(self._files.lines(path), start=1))
-        return f"The memory file has been edited. It is now:\n{shown}"
+        edited = _numbered(enumerate(self._files.lines(path), start=1))
+        return f"The memory file has been edited. It is now:\n{edited}"
 
 
 class AsyncPalimpsestMemoryTool(BetaAsyncAbstractMemoryTool):

@@ -14,6 +14,7 @@ from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import inf
 from typing import Any, TypeVar, cast
 from urllib.parse import unquote
 from uuid import UUID, uuid5
@@ -111,9 +112,11 @@ class PalimpsestStore(BaseStore):
         """Carry out operations: first the reads, then the last put of each key.
 
         Raises UsageError for a namespace without an owner, and for a value that is not JSON or has
-        too long a text; earlier puts stay.
+        too long a text; earlier puts stay. A wrong number is refused before anything is done.
         """
         wanted = [*ops]
+        for op in wanted:
+            _require_numbers(op)
         with self._memories.turn.lock:
             results = [self._read(op) for op in wanted]
             puts = {(op.namespace, op.key): op for op in wanted if isinstance(op, PutOp)}
@@ -311,6 +314,17 @@ class PalimpsestStore(BaseStore):
             self._memories.retract(
                 Selection(candidate_id=entry.id), actor=SOURCE, because="put or deleted"
             )
+
+
+def _require_numbers(op: Op) -> None:
+    """UsageError for a page or a time to live that is no number, or too small."""
+    for name, least in (("limit", 0), ("offset", 0), ("max_depth", 1)):
+        number = getattr(op, name, None)
+        if number is not None and (type(number) is not int or number < least):
+            raise UsageError(f"`{name}` must be a whole number, {least} or more")
+    ttl = getattr(op, "ttl", None)
+    if ttl is not None and (type(ttl) not in (int, float) or not 0 < ttl < inf):
+        raise UsageError("`ttl` must be a number of minutes, more than 0: 7 days are 10_080")
 
 
 def _score(found: tuple[Kept, float | None]) -> float:

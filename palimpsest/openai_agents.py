@@ -1,13 +1,11 @@
-"""The session and the tools of an agent of OpenAI's SDK, on a store of ours (docs/agents.md).
-
-Needs the extra `openai-agents`.
-"""
+"""A session and tools for agents of OpenAI's SDK; the extra `openai-agents` (docs/agents.md)."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -15,11 +13,11 @@ from urllib.parse import quote
 from agents import FunctionTool, SQLiteSession, TResponseInputItem, function_tool
 from agents.exceptions import ModelBehaviorError
 
+from palimpsest.api.outcomes import EARLIER, say_outcome
 from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import InvalidInputError, PalimpsestError, UsageError
 from palimpsest.contracts.requests import Selection
-from palimpsest.integrations.outcomes import say_outcome
 from palimpsest.streams.extract.conversation import text_of
 
 SOURCE = "openai-agents"
@@ -64,7 +62,7 @@ class PalimpsestSession(SQLiteSession):
         """Remove and return the latest item; None if there is none."""
         item = await super().pop_item()
         if item is not None and _is_users(item):
-            await asyncio.to_thread(self._take_back, _text_in(item))
+            await asyncio.to_thread(self._take_back, text_of(dict(item).get("content")))
         return item
 
     def _remember(self, said: Sequence[Any]) -> None:
@@ -81,32 +79,26 @@ class PalimpsestSession(SQLiteSession):
 
     def _take_back(self, text: str) -> None:
         """Retract the latest candidate of this conversation with this text."""
-        latest = None
-        for entry in self._memories.reader.ledger(self._owner_id).entries.values():
-            about = entry.fields
-            if (about.source, about.session_id) == (SOURCE, self._conversation):
-                latest = entry.id if entry.living and entry.text == text else latest
-        if latest is not None:
-            self._memories.retract(
-                Selection(candidate_id=latest), actor=SOURCE, because="taken back"
-            )
+        ours = (SOURCE, self._conversation)
+        entries = self._memories.reader.ledger(self._owner_id).entries.values()
+        said = [one for one in entries if (one.fields.source, one.fields.session_id) == ours]
+        same = [entry.id for entry in said if entry.living and entry.text == text]
+        if same:
+            latest = Selection(candidate_id=same[-1])
+            self._memories.retract(latest, actor=SOURCE, because="taken back")
 
 
 def _told(_context: Any, error: Exception) -> str:
     """What a model reads of its own mistake, or of what the store refuses; no memory is quoted."""
     if isinstance(error, ModelBehaviorError):
         error = UsageError("give the tool the arguments of its schema, and no others")
-    if isinstance(error, PalimpsestError):
-        return f"Nothing was changed: {error}"
-    raise error
+    if not isinstance(error, PalimpsestError):
+        raise error
+    return f"Nothing was changed: {error}"
 
 
 def _is_users(item: Any) -> bool:
     return bool(item.get("role") == "user")
-
-
-def _text_in(item: Any) -> str:
-    return text_of(item.get("content"))
 
 
 def memory_tools(memories: Palimpsest, owner_id: str) -> list[FunctionTool]:
@@ -120,7 +112,11 @@ def memory_tools(memories: Palimpsest, owner_id: str) -> list[FunctionTool]:
     async def remember(fact: str) -> str:
         """Remember a fact about the user, as a sentence that is clear without the conversation."""
         [kept] = await asyncio.to_thread(owner.submit, fact, source=SOURCE)
-        return say_outcome(kept)
+        told = [say_outcome(asdict(kept), kept.memory_id or "")]
+        if kept.frame:
+            told.append(EARLIER.format(way="correct_memory, its id, this fact"))
+            told += [f"{one['id']}: {one['assertion']}" for one in kept.frame]
+        return "\n".join(told)
 
     @function_tool(failure_error_function=_told)
     async def search_memories(question: str, min_score: float | None = None) -> str:
@@ -146,7 +142,7 @@ def memory_tools(memories: Palimpsest, owner_id: str) -> list[FunctionTool]:
     @function_tool(failure_error_function=_told)
     async def forget_memory(memory_id: str) -> str:
         """Forget a memory, if the user asks for it."""
-        done = await asyncio.to_thread(owner.forget, [memory_id])
-        return f"Forgotten: {counted(len(done['candidates']), 'wording')}."
+        gone = (await asyncio.to_thread(owner.forget, [memory_id]))["candidates"]
+        return f"Forgotten: {counted(len(gone), 'wording')}."
 
     return [remember, search_memories, correct_memory, forget_memory]

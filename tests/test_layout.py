@@ -300,6 +300,11 @@ def test_a_folder_has_few_modules(ours: Tree) -> None:
     assert {name for name, count in folders.items() if count > MODULES_PER_FOLDER} == CROWDED
 
 
+@pytest.mark.parametrize("name", ["anthropic", "mem0", "openai_agents"])
+def test_an_adapter_of_a_vendors_class_is_short(name: str) -> None:
+    assert len((ROOT / PACKAGE / f"{name}.py").read_text().splitlines()) <= 150
+
+
 def test_a_folder_says_what_goes_in() -> None:
     packages = [
         path for folder in (*LINKED, PACKAGE) for path in (ROOT / folder).rglob("__init__.py")

@@ -193,8 +193,8 @@ def test_a_model_reads_what_became_of_a_fact_and_can_mend_a_call(memories: Palim
     items: list[Any] = result.to_input_list()
     outputs = [str(item["output"]) for item in items if "output" in item]
     [paris] = [one for one in memories.list("ada")["memories"] if "Paris" in one["face"]]
-    assert outputs[0].startswith(f"Remembered as memory {paris['memory_id']}")
-    assert outputs[1] == f"Known already: memory {paris['memory_id']} says the same."
+    assert outputs[0].startswith(f"Stored as memory {paris['memory_id']}")
+    assert outputs[1].startswith(f"Joined memory {paris['memory_id']}, which says the same")
     assert outputs[2].splitlines()[-1] == f"{paris['memory_id']}: Ada lives in Paris."
     assert "correct_memory" in outputs[2]
     assert outputs[3] == "Nothing was changed: candidate 0: field: text: is blank"

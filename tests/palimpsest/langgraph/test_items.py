@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from langgraph.store.base import PutOp, SearchOp
+from langgraph.store.base import ListNamespacesOp, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
 from palimpsest import Palimpsest, RefusedError, UsageError
@@ -47,6 +47,30 @@ def test_two_keys_with_one_text_are_one_memory_and_each_gets_what_it_put(
         assert [one.key for one in found] == ["a"], "it speaks for the memory"
     [one] = items.search(ADA, filter={"by": "b"})
     assert one.key == "b"
+
+
+@pytest.mark.parametrize(
+    ("op", "why"),
+    [
+        (SearchOp(ADA, offset=-1), "`offset` must be a whole number, 0 or more"),
+        (SearchOp(ADA, limit=-1), "`limit` must be"),
+        (SearchOp(ADA, query="pizza", limit=as_is("3")), "`limit` must be"),
+        (ListNamespacesOp(offset=-2), "`offset` must be"),
+        (ListNamespacesOp(max_depth=0), "`max_depth` must be a whole number, 1 or more"),
+        *(
+            (PutOp(ADA, "b", SUSHI, ttl=as_is(ttl)), "`ttl` must be a number of minutes")
+            for ttl in ("7d", 0, -1.0, True, float("nan"), float("inf"))
+        ),
+    ],
+)
+def test_a_wrong_number_is_refused_before_anything_is_done(
+    items: PalimpsestStore, memories: Palimpsest, op: Any, why: str
+) -> None:
+    items.put(ADA, "b", SUSHI)
+    before = memories.position
+    with pytest.raises(UsageError, match=why):
+        items.batch([PutOp(ADA, "a", PIZZA), op])
+    assert memories.position == before
 
 
 def test_the_same_put_twice_changes_nothing(items: PalimpsestStore, memories: Palimpsest) -> None:

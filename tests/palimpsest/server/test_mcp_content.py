@@ -13,7 +13,7 @@ import pytest
 from mcp import Client
 
 from palimpsest.contracts.requests import Selection
-from palimpsest.server.mcp.prose import DATA, EARLIER, ProseLine, added, fitted, quoted
+from palimpsest.server.mcp.prose import DATA, REPLACES, ProseLine, added, fitted, quoted
 from palimpsest.server.mcp.tools import tools_of
 from palimpsest.streams.write.inputs import Outcome
 from tests.palimpsest.server.conftest import Server, Use, serving, token
@@ -134,13 +134,13 @@ def test_an_agent_is_told_of_the_earlier_value_and_replaces_it(served: Use[None]
         async with client(server) as made:
             await read(made, "add_memory", text="Ada lives in Paris")
             told = await read(made, "add_memory", text="Ada lives in Rome")
-            assert told.splitlines()[2] == EARLIER
+            assert told.splitlines()[2] == REPLACES
             paris = id_of(told, "Ada lives in Paris")
             found = await read(made, "search_memories", query="Ada lives in Paris")
             newest, older = found.splitlines()[2:]
             assert newest.startswith('1. "Ada lives in Rome" ')
             assert older.endswith(", 1 is newer and may replace it)")
-            assert OURS.fullmatch(EARLIER)
+            assert OURS.fullmatch(REPLACES)
             new = {"text": "Ada lives in Rome", "merge": True}
             await read(made, "update_memory", memory_id=paris, **new)
             [_, only, text] = (await read(made, "search_memories", query="Ada")).splitlines()
@@ -314,6 +314,23 @@ def test_what_is_hardly_related_is_counted_and_can_be_asked_for(served: Use[None
         for said, weaker in (({}, 0), ({"min_score": "model"}, 2)):
             answer = (await server.ask("POST", path, searched | said)).json()
             assert (len(answer["memories"]), answer["weaker"]) == (2 - weaker, weaker)
+
+    served(used)
+
+
+def test_a_memory_is_told_once_however_many_wordings_it_has(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        async with client(server) as made:
+            texts = ("Ada keeps a goat", "Ada keeps a goat.", "Ada keeps a  goat")
+            first, *_ = [(await server.add(text))["memory_id"] for text in texts]
+            assert (await server.twin.list("ada"))["total"] == 1
+            joins = await read(made, "memory_joins", memory_id=first)
+            [head, *wordings] = joins.splitlines()[1:]
+            assert (head, len(wordings)) == (f"Memory {first[:13]}, with its wordings:", 3)
+            assert [line.count("which speaks for it") for line in wordings].count(1) == 1
+            for text in ("Ada keeps a goat!", "Ada keeps a goat"):
+                checked = await read(made, "check_memory", text=text)
+                assert checked.count(f"id {first[:13]}") == 1, checked
 
     served(used)
 

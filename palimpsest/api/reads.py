@@ -67,7 +67,7 @@ class Narrowed(TypedDict, total=False):
     """Conditions that one living member of a memory must meet, all of them.
 
     Every key of `metadata` must have the given value. The member happened at `since` or later,
-    and before `until`; times without a zone are UTC. Memories that have expired are left out
+    and before `until`, which is later; times without a zone are UTC. Memories that have expired are left out
     unless `show_expired`.
     """
 
@@ -80,13 +80,16 @@ class Narrowed(TypedDict, total=False):
 
 
 def _filter(narrowed: Narrowed) -> Filter:
-    since, until = narrowed.get("since"), narrowed.get("until")
+    since = optional_moment(narrowed.get("since"))
+    until = optional_moment(narrowed.get("until"))
+    if since is not None and until is not None and since >= until:
+        raise UsageError("nothing happened between: `since` must be before `until`")
     return Filter(
         namespace=narrowed.get("namespace"),
         category=narrowed.get("category"),
         metadata=narrowed.get("metadata") or {},
-        since=optional_moment(since),
-        until=optional_moment(until),
+        since=since,
+        until=until,
         show_expired=narrowed.get("show_expired", False),
     )
 

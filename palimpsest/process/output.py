@@ -207,7 +207,7 @@ def reader_has_left(stream: IO[Any]) -> bool:
 
 def outlast_readers() -> None:
     """Make all that is drawn, also help pages, end as `drop` says; Rich would exit with 1."""
-    Console.on_broken_pipe = lambda console: drop(console.file)  # type: ignore[method-assign]
+    Console.on_broken_pipe = lambda console: drop(console.file)  # type: ignore[method-assign, assignment]
 
 
 def one_line(document: bytes) -> bytes:

@@ -91,7 +91,7 @@ def _changes(
 def _position_of(store: Palimpsest, owner_id: str, after: int | str) -> int:
     """The given position, or that of an owner's decision; a problem for anything else."""
     if isinstance(after, int):
-        return after
+        return store.feed.position(owner_id, after)
     recorded = store.reader.log.find(after)
     if recorded is None or recorded.event.owner_id != owner_id:
         raise ProblemError(422, "invalid", NO_NEXT)

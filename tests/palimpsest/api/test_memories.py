@@ -146,6 +146,11 @@ def test_a_memory_is_listed_if_one_living_member_has_all_that_is_asked_for(
     assert listed(namespace="home") == expected(lambda row: row["namespace"] == "home")
     assert listed(category="plan") == expected(lambda row: row["category"] == "plan")
     assert listed(since=since, until=until) == expected(lambda row: since <= at(row) < until)
+    for wrong in (since, since - timedelta(days=1)):
+        with pytest.raises(UsageError, match="`since` must be before `until`"):
+            listed(since=since, until=wrong)
+        with pytest.raises(UsageError, match="`since` must be before `until`"):
+            memories.recall("ada", "a plan", since=since, until=wrong)
     for page in (1, 2, True, "2"):
         got = {
             row["memory_id"]

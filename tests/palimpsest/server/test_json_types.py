@@ -19,7 +19,7 @@ from palimpsest.server.http.operations import over_http
 from palimpsest.server.mcp.tools import tools_of
 from palimpsest.server.operations import OPERATIONS
 
-VALUES = (True, 1, 3.0, 2.5, "3", "0.5", "true", "yes", [], {})
+VALUES: tuple[Any, ...] = (True, 1, 3.0, 2.5, "3", "0.5", "true", "yes", [], {})
 
 
 def _bodies() -> Iterator[type[BaseModel]]:

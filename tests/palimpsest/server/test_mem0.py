@@ -348,10 +348,10 @@ def test_a_key_of_a_call_that_had_nothing_to_do_is_of_that_call_too(served: Use[
             ("POST", ADD, greeting, {**ADA, "messages": [{"role": "user", "content": SUSHI}]}),
             ("PUT", path_of(pizza), {"expiration_date": None}, {"text": SUSHI}),
         ):
-            key = {"headers": {"idempotency-key": method}}
-            said = [await answer(server, method, path, first, **key) for _ in range(2)]
+            key = {"idempotency-key": method}
+            said = [await answer(server, method, path, first, headers=key) for _ in range(2)]
             assert said[0] == said[1]
-            assert (await server.ask(method, path, other, **key)).status_code == 422
+            assert (await server.ask(method, path, other, headers=key)).status_code == 422
         assert await listed(server) == [PIZZA]
 
     served(used)

@@ -304,16 +304,28 @@ def test_errors_are_told_by_their_kinds(
 
 
 def test_a_page_of_decisions_goes_on_where_the_log_is(served: Use[None]) -> None:
-    """After the decisions of others, and never back."""
+    """After the decisions of others."""
 
     async def used(server: Server) -> None:
         path = "/v1/owners/ada/decisions"
         await server.add("Ada rows a boat")
         await server.add("Bob bakes bread", "bob")
         head = await server.twin.position()
-        for query, wanted in (("", head), ("?limit=1", 2), (f"?after={head + 9}", head + 9)):
+        for query, wanted in (("", head), ("?limit=1", 2), (f"?after={head}", head)):
             found = (await server.ask("GET", f"{path}{query}", name="grace")).json()
             assert found["next"] == wanted, query
+
+    served(used)
+
+
+def test_a_position_after_the_end_of_the_log_is_refused_by_both_feeds(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await server.add("Ada sings")
+        for feed in ("decisions", "changes"):
+            path = f"/v1/owners/ada/{feed}?after=999"
+            refused = await server.ask("GET", path, name="grace")
+            assert refused.status_code == 422, refused.text
+            assert "begin again at 0" in refused.json()["detail"]
 
     served(used)
 

@@ -116,7 +116,7 @@ class PalimpsestStore(BaseStore):
         """
         wanted = [*ops]
         for op in wanted:
-            _require_numbers(op)
+            _require_arguments(op)
         with self._memories.turn.lock:
             results = [self._read(op) for op in wanted]
             puts = {(op.namespace, op.key): op for op in wanted if isinstance(op, PutOp)}
@@ -245,7 +245,12 @@ class PalimpsestStore(BaseStore):
         """Record the new value: an update if only this key has the memory, else a new text."""
         before = items.living(op)
         number = len(items.of_key(op))
-        words = orjson.dumps([op.namespace, op.key, number, value], option=orjson.OPT_SORT_KEYS)
+        try:
+            words = orjson.dumps([op.namespace, op.key, number, value], option=orjson.OPT_SORT_KEYS)
+        except TypeError:  # the only values of JSON that it does not write
+            raise UsageError(
+                "a value has an integer of more than 64 bits: put it as text"
+            ) from None
         put_id = str(uuid5(PUTS, words.decode()))
         marked = {"key": op.key, "value": value}
         if kept is not None:
@@ -316,8 +321,11 @@ class PalimpsestStore(BaseStore):
             )
 
 
-def _require_numbers(op: Op) -> None:
-    """UsageError for a page or a time to live that is no number, or too small."""
+def _require_arguments(op: Op) -> None:
+    """UsageError for a value that is no dict, and for a number that is none, or too small."""
+    for name in ("value", "filter"):
+        if not isinstance(getattr(op, name, None), Mapping | None):
+            raise UsageError(f"`{name}` must be a dict")
     for name, least in (("limit", 0), ("offset", 0), ("max_depth", 1)):
         number = getattr(op, name, None)
         if number is not None and (type(number) is not int or number < least):

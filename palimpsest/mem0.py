@@ -23,7 +23,7 @@ from palimpsest.integrations.mem0.items import (
     nearest,
     owners_meant,
     read_messages,
-    refuse_entities,
+    refuse_wrong,
     rows_of,
     speaker_of,
 )
@@ -64,7 +64,7 @@ class Memory:
 
     def get_all(self, *, filters: Any = None, top_k: int = 20, **more: Any) -> Row:
         """The memories that pass the filters, the latest first, by owner."""
-        refuse_entities(more, top_k)
+        refuse_wrong(more, filters, top_k)
         meant, also = owners_meant(self.memories, filters), expired_too(more)
         rows = [row for wanted in meant for row in rows_of(self.memories, wanted, **also)]
         return {"results": rows[:top_k]}
@@ -79,7 +79,7 @@ class Memory:
         **more: Any,
     ) -> Row:
         """The memories nearest to a query among those that pass the filters, best first."""
-        refuse_entities(more, top_k)
+        refuse_wrong(more, filters, top_k, threshold)
         meant, also = owners_meant(self.memories, filters), expired_too(more)
         near = (nearest(self.memories, wanted, query, top_k, **also) for wanted in meant)
         found = [[row for row in rows if row["score"] >= threshold] for rows in near]

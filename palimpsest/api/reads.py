@@ -18,6 +18,7 @@ from palimpsest.auditing.foreseen import labels_needed, last_certified
 from palimpsest.backends.upkeep import POLL_SECONDS
 from palimpsest.contracts.answers import Names
 from palimpsest.contracts.candidate import Name, Text
+from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import Decision
 from palimpsest.contracts.limits import MOST, PYTHON
 from palimpsest.contracts.policy import Policy
@@ -67,8 +68,8 @@ class Narrowed(TypedDict, total=False):
     """Conditions that one living member of a memory must meet, all of them.
 
     Every key of `metadata` must have the given value. The member happened at `since` or later,
-    and before `until`, which is later; times without a zone are UTC. Memories that have expired are left out
-    unless `show_expired`.
+    and before `until`, which is later; times without a zone are UTC. Memories that have expired are
+    left out unless `show_expired`.
     """
 
     namespace: Name | None

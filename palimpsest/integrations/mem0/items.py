@@ -174,12 +174,18 @@ def owner_of(who: Mapping[str, str]) -> str:
     return who.get("user_id") or next(f"{name}:{value}" for name, value in who.items())
 
 
-def refuse_entities(given: Mapping[str, Any], top_k: int) -> None:
-    """ValueError for ids given outside the filters, and for an invalid number of memories."""
+def refuse_wrong(given: Mapping[str, Any], filters: Any, top_k: int, threshold: float = 0) -> None:
+    """ValueError for ids given outside the filters, and for an argument of a wrong type or size."""
     if wrong := given.keys() & {*ENTITIES}:
         raise ValueError(f"{', '.join(sorted(wrong))}: use filters={{'user_id': '...'}} instead")
-    if isinstance(top_k, bool) or top_k < 1:
+    if not isinstance(filters, Mapping | None):
+        raise ValueError("filters must be a dict, such as {'user_id': 'ada'}")
+    if type(top_k) is not int or top_k < 1:
         raise ValueError("top_k must be a positive number")
+    if type(threshold) not in (int, float) or not -1 <= threshold <= 1:
+        raise ValueError("threshold must be a number from -1 to 1")
+    if not isinstance(given.get("show_expired"), bool | None):
+        raise ValueError("show_expired must be true or false")
 
 
 def nearest(

@@ -55,6 +55,8 @@ def test_two_keys_with_one_text_are_one_memory_and_each_gets_what_it_put(
         (SearchOp(ADA, offset=-1), "`offset` must be a whole number, 0 or more"),
         (SearchOp(ADA, limit=-1), "`limit` must be"),
         (SearchOp(ADA, query="pizza", limit=as_is("3")), "`limit` must be"),
+        (SearchOp(ADA, filter=as_is(["a"])), "`filter` must be a dict"),
+        (PutOp(ADA, "b", as_is("tea")), "`value` must be a dict"),
         (ListNamespacesOp(offset=-2), "`offset` must be"),
         (ListNamespacesOp(max_depth=0), "`max_depth` must be a whole number, 1 or more"),
         *(

@@ -105,6 +105,22 @@ def test_an_update_sets_the_last_day_of_all_that_would_outlive_it(memory: Memory
     assert memory.get_all(filters={"user_id": "ada"})["results"][0]["memory"] == "Ada likes cocoa"
 
 
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"top_k": "3"}, "top_k must be"),
+        ({"top_k": 2.5}, "top_k must be"),
+        ({"threshold": "low"}, "threshold must be a number from -1 to 1"),
+        ({"threshold": 70}, "threshold must be a number from -1 to 1"),
+        ({"show_expired": "no"}, "show_expired must be true or false"),
+        ({"filters": "ada"}, "filters must be a dict"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_told(memory: Memory, wrong: Any, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        memory.search("tea", **{"filters": {"user_id": "ada"}, **wrong})
+
+
 def test_an_update_to_no_text_is_refused(memory: Memory) -> None:
     first = memory.add("Ada likes tea", user_id="ada")["results"][0]["id"]
     with pytest.raises(UsageError, match="is blank"):

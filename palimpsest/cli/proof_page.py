@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
 
 from palimpsest.charts.charts import Chart, ChartColumn, histogram, stacked
+from palimpsest.cli.pictures import compared
 from palimpsest.contracts.policy import Policy
 from palimpsest.evaluation.evaluate import MOST_SHOWN, Seen
 from palimpsest.evaluation.tables import (
@@ -160,4 +163,30 @@ def backtest_page(answer: Mapping[str, Any]) -> str:
         charts=[stacked("changes", title, bars, ("decisions",))] if bars else [],
         tables=backtest_tables(answer),
         wrong=[],
+        differences=[*_differences(answer)],
     )
+
+
+def _differences(answer: Mapping[str, Any]) -> Iterator[tuple[str, Iterator[Difference]]]:
+    """The examples of each change, with the words that differ from the text of either join."""
+    for change in answer["changes"]:
+        name = f"{change['was']} → {change['would_be']}"
+        yield name, (_difference(example) for example in change["examples"])
+
+
+class Difference(NamedTuple):
+    """A candidate of an owner, beside the texts that it joined and would join, as HTML."""
+
+    owner: str
+    text: str
+    pairs: list[tuple[str, tuple[Markup, ...]]]
+
+
+def _difference(example: Mapping[str, Any]) -> Difference:
+    ways = (("joined", example["joined"]), ("would join", example["would_join"]))
+    pairs = [
+        (way, tuple(map(Markup, compared(other, example["text"]))))
+        for way, other in ways
+        if other is not None
+    ]
+    return Difference(example["owner_id"], example["text"], pairs)

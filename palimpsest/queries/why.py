@@ -17,7 +17,7 @@ from palimpsest.contracts.events import (
     Settled,
     Vector,
 )
-from palimpsest.contracts.evidence import Neighbour, Verdict
+from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
 from palimpsest.contracts.policy import CosineCheck, Policy, TokenCheck
 from palimpsest.queries.as_of import folded
 from palimpsest.queries.evidence import evidence_of
@@ -65,7 +65,8 @@ class Reason(TypedDict):
     """Why two candidates are not in one memory: `reason` is a word, `detail` a sentence.
 
     `score` fell short of `at_least` by `short_by`. `rank` is the older text's place among the texts
-    of the scope on arrival, of which the policy considers the `top` ones. `words` are parts of the
+    of the scope on arrival, of which the policy considers the `top` ones; `top` is
+    also the number of texts that it asks the judge about. `words` are parts of the
     older and the newer text that differ by no edit that the guard licenses.
     """
 
@@ -224,6 +225,8 @@ def _reasons(
         yield from _unseen(reader, policy, older, newer, arrival.position - 1)
     else:
         yield from _compared(policy, older, newer, seen, ledger.names)
+        if said is None and older.id not in newer.open:
+            yield from _unasked(policy, newer, seen, evidence)
 
 
 def _separated(reader: Reader, ledger: Ledger, older: Entry, newer: Entry) -> Iterator[Reason]:
@@ -381,6 +384,24 @@ def _compared(
                 yield _below("cosine", seen.cosine, lowest)
     if not passes:
         yield _stopped([str(cue) for cue in seen.cues], words)
+
+
+def _unasked(policy: Policy, newer: Entry, seen: Neighbour, evidence: Evidence) -> Iterator[Reason]:
+    """Why the judge was not asked about a text whose cosine reaches a zone."""
+    checks = (check for check in policy.active if isinstance(check, CosineCheck))
+    zones = (check.zones_of(newer.fields.namespace) for check in checks)
+    floor = next((found[-1].at_least for found in zones), None)
+    if floor is None or (seen.cosine or 0.0) < floor:
+        return
+    if not policy.judge.enabled:
+        detail = f"the policy {policy.name} asks no judge"
+    elif seen.candidate_id in evidence.asked:
+        detail = "the judge's answer about another text came first, so that it gave none about this"
+    elif evidence.asked:
+        detail = f"the judge was asked about other texts: {', '.join(evidence.asked)}"
+    else:
+        detail = "a rule joined another text, so the judge was not asked about this one"
+    yield {"reason": "unasked", "detail": detail, "top": policy.judge.neighbours}
 
 
 def _stopped(cues: list[str], words: tuple[str, str] | None) -> Reason:

@@ -180,6 +180,25 @@ def test_a_third_near_the_other_of_a_separated_pair_is_a_triangle(store: Palimps
     assert store.triangles("ada", at_least=0.0) == []
 
 
+@pytest.mark.usefixtures("real_model")
+def test_what_the_judge_was_not_asked_about_says_so(tmp_path: Path) -> None:
+    standard = load_policy("standard")
+    judge = standard.judge.model_copy(update={"neighbours": 1, "frames": 0, "of_owner": None})
+    for judged, why in (
+        (judge, "the judge was asked about other texts"),
+        (judge.model_copy(update={"enabled": False}), "asks no judge"),
+    ):
+        policy = standard.model_copy(update={"judge": judged, "name": "one"})
+        with Palimpsest.open(tmp_path / why[-5:], policy=policy, by="person") as store:
+            a, b, c = (say(store, text) for text in (DOG, "Ada has three small dogs.", TWO))
+            found = [reasons(store, one, c) for one in (a, b)]
+            [unasked] = [one["unasked"] for one in found if "unasked" in one]
+            assert why in unasked["detail"]
+            assert unasked["top"] == 1
+            [nearer] = [one for one in found if "unasked" not in one]
+            assert ("waiting" if judged.enabled else "judge") in nearer
+
+
 def test_every_pair_of_two_memories_has_a_reason(store: Palimpsest) -> None:
     texts = [
         DOG,

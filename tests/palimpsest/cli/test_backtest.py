@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,7 @@ def test_it_says_what_would_be_different_and_writes_a_page(
     assert "This history under layered" in html
     assert "<svg" in html
     assert "http" not in html.replace("http://www.w3.org", "")
+    assert re.search(r"<ins>[^<]+</ins><br><small>would join</small> .*<del>[^<]+</del>", html)
     assert palimpsest("backtest", "layered", "--guard", "old").status == 2
     assert palimpsest("backtest", "layered", "--owner", "(").status == 2
     nobody = palimpsest("backtest", "layered", "--owner", "ad*")

@@ -461,6 +461,8 @@ class AuditOpenedData(Light):
     were meant. The audit is to certify a share of `target` at the `confidence`; `detection` is the
     part of 1 - confidence reserved for errors that the auditor misses, measured by up to `probes`
     pairs that are known to be wrong, which were found when at most `probes_wanted` were looked for.
+    In a store that follows a cluster, `offsets` are the first ones beyond `position`, for each
+    partition of the topic of decisions; None for a position that was no longer the last.
 
     With `recall`, the audit is about the pairs that were *not* joined: it estimates, from that many
     labels, how many of them say the same. `joins` and `digest` then describe those pairs, and the
@@ -479,6 +481,7 @@ class AuditOpenedData(Light):
     since: WireTime | None = None
     recall: int | None = None
     probes_wanted: int | None = None
+    offsets: tuple[int, ...] | None = None
     actor: str | None = None
     because: str | None = None
 

@@ -224,6 +224,7 @@ class Audits:
                 owners=owners,
                 since=since,
                 probes_wanted=probes if found else None,
+                offsets=sealed.offsets,
             )
             self._writer.ask(
                 OpenAuditRequest(

@@ -86,8 +86,11 @@ class _Folded:
 class Sealed:
     """The log up to a position, owner by owner; it keeps the ledger of the last one."""
 
-    def __init__(self, log: Log, position: int, scope: AuditScope) -> None:
+    def __init__(
+        self, log: Log, position: int, scope: AuditScope, offsets: tuple[int, ...] | None = None
+    ) -> None:
         self.position = position
+        self.offsets = offsets
         self.scope = scope
         self._log = log
         self._last: _Folded | None = None

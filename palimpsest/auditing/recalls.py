@@ -162,6 +162,7 @@ class Recalls:
                 owners=owners,
                 since=since,
                 recall=labels,
+                offsets=sealed.offsets,
             )
             self._log.writer.ask(
                 OpenAuditRequest(

@@ -21,6 +21,7 @@ from palimpsest.contracts.events import (
 )
 from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import LabelAuditRequest
+from palimpsest.streams.log.log import Log
 
 
 class RecordedAudits:
@@ -85,11 +86,11 @@ class RecordedAudits:
                 "this seed was used before, and its order is known: every audit needs a new one"
             )
         log = self.writer.reader.log
-        head = log.head()
+        head, offsets = _end_of(log)
         at = head if position is None else position
         if not 0 < at <= head:
             raise UsageError(f"the log ends at position {head}: {at} is not a position of it")
-        return Sealed(log, at, scope)
+        return Sealed(log, at, scope, offsets if at == head else None)
 
     def label(
         self,
@@ -117,6 +118,19 @@ class RecordedAudits:
                 because=because,
             )
         )
+
+
+def _end_of(log: Log) -> tuple[int, tuple[int, ...] | None]:
+    """The last position of a log, and with a cluster its offsets, from one state of the store."""
+    followed = [
+        *log.rows(
+            "SELECT next_offset, (SELECT max(position) FROM events) FROM followed"
+            " WHERE topic LIKE '%memory.decisions' ORDER BY partition"
+        )
+    ]
+    if not followed:
+        return log.head(), None
+    return followed[0][1] or 0, tuple(offset for offset, _ in followed)
 
 
 def drawn(seed: str | None) -> str:

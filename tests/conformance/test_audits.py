@@ -7,6 +7,7 @@ from collections import Counter
 from palimpsest.auditing.audits import Audits
 from palimpsest.contracts.events import AuditLabelled, AuditOpened, Certified, Reversed
 from palimpsest.contracts.requests import LabelAuditRequest
+from tests.cluster.runtime import FEW_PARTITIONS
 from tests.conformance.runtime import Runtime
 from tests.conformance.test_conformance import events, folded, fresh, row
 
@@ -31,6 +32,13 @@ def test_an_audit_has_the_same_events_in_every_runtime(runtime: Runtime) -> None
         audits = memories.audits(actor="eve")
         opened = audits.open(target=0.5, probes=0)
         assert opened["joins"] == 9
+        [sealed] = [event.data for event in events(runtime) if isinstance(event, AuditOpened)]
+        if memories.reader.follows():
+            assert sealed.offsets is not None
+            assert len(sealed.offsets) == FEW_PARTITIONS
+            assert sum(sealed.offsets) >= sealed.position, "each event is below its offset"
+        else:
+            assert sealed.offsets is None
         wrong = label(audits, "wrong")
         runtime.restart()
         while not audits.status()["certified"]:

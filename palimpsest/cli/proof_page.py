@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from markupsafe import Markup
-
 from palimpsest.charts.charts import Chart, ChartColumn, histogram, stacked
 from palimpsest.cli.pictures import compared
 from palimpsest.contracts.policy import Policy
@@ -167,26 +165,22 @@ def backtest_page(answer: Mapping[str, Any]) -> str:
     )
 
 
-def _differences(answer: Mapping[str, Any]) -> Iterator[tuple[str, Iterator[Difference]]]:
+def _differences(answer: Mapping[str, Any]) -> Iterator[tuple[str, Iterator[ComparedExample]]]:
     """The examples of each change, with the words that differ from the text of either join."""
     for change in answer["changes"]:
         name = f"{change['was']} → {change['would_be']}"
         yield name, (_difference(example) for example in change["examples"])
 
 
-class Difference(NamedTuple):
+class ComparedExample(NamedTuple):
     """A candidate of an owner, beside the texts that it joined and would join, as HTML."""
 
     owner: str
     text: str
-    pairs: list[tuple[str, tuple[Markup, ...]]]
+    pairs: list[tuple[str, tuple[str, str]]]
 
 
-def _difference(example: Mapping[str, Any]) -> Difference:
+def _difference(example: Mapping[str, Any]) -> ComparedExample:
     ways = (("joined", example["joined"]), ("would join", example["would_join"]))
-    pairs = [
-        (way, tuple(map(Markup, compared(other, example["text"]))))
-        for way, other in ways
-        if other is not None
-    ]
-    return Difference(example["owner_id"], example["text"], pairs)
+    pairs = [(way, compared(other, example["text"])) for way, other in ways if other is not None]
+    return ComparedExample(example["owner_id"], example["text"], pairs)

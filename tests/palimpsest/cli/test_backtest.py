@@ -15,7 +15,7 @@ from tests.palimpsest.cli.test_status_and_streams import inherited
 def test_it_says_what_would_be_different_and_writes_a_page(
     palimpsest: CommandLine, tmp_path: Path
 ) -> None:
-    submit(palimpsest, PARIS, PARIS.rstrip(".") + "!", PARIS.lower())
+    submit(palimpsest, PARIS, PARIS.rstrip(".") + " <b>!", PARIS.lower())
     before = palimpsest.json("status")["position"]
     page = tmp_path / "page.html"
     drawn = palimpsest("backtest", "layered", "--html", str(page)).out
@@ -29,6 +29,8 @@ def test_it_says_what_would_be_different_and_writes_a_page(
     assert "This history under layered" in html
     assert "<svg" in html
     assert "http" not in html.replace("http://www.w3.org", "")
+    assert "&lt;b&gt;!" in html
+    assert "<b>!" not in html
     assert re.search(r"<ins>[^<]+</ins><br><small>would join</small> .*<del>[^<]+</del>", html)
     assert palimpsest("backtest", "layered", "--guard", "old").status == 2
     assert palimpsest("backtest", "layered", "--owner", "(").status == 2

@@ -633,7 +633,8 @@ class Reason(TypedDict):
     """Why two candidates are not in one memory: `reason` is a word, `detail` a sentence.
 
     `score` fell short of `at_least` by `short_by`. `rank` is the older text's place among the texts
-    of the scope on arrival, of which the policy considers the `top` ones. `words` are parts of the
+    of the scope on arrival, of which the policy considers the `top` ones; `top` is
+    also the number of texts that it asks the judge about. `words` are parts of the
     older and the newer text that differ by no edit that the guard licenses.
     """
 

@@ -353,7 +353,7 @@ def test_reversals_are_taken_back_in_bulk(stocked: CommandLine) -> None:
     assert stocked.json("status")["memories"] == 2
     done = stocked.json("reinstate", *selection)
     [event] = done.pop("events")
-    assert done == {"reinstated": [decision], "refused": [], "owners": 1, "undo": decision}
+    assert done == {"reinstated": [decision], "refused": [], "owners": 1, "undo": event}
     rows = stocked.json("sql", f"SELECT event FROM events WHERE event_id = '{event}'")
     assert rows == [{"event": "reinstated"}]
     assert stocked.json("status")["memories"] == 1

@@ -12,7 +12,7 @@ from langgraph.store.memory import InMemoryStore
 
 from palimpsest import Palimpsest, RefusedError, UsageError
 from palimpsest.contracts.events import Again
-from palimpsest.langgraph import PalimpsestStore, passes, read, text_of_value, written
+from palimpsest.langgraph import PalimpsestStore, written
 from palimpsest.streams.write.inputs import Outcome
 from tests.palimpsest.langgraph.conftest import ADA, owner_of
 
@@ -331,11 +331,6 @@ def test_an_owner_has_many_namespaces(memories: Palimpsest) -> None:
     ]
 
 
-@pytest.mark.parametrize("namespace", [("a",), ("a.b", "c"), ("%2E", ".", "%"), ("é /", "*")])
-def test_namespaces_are_read_as_they_were_written(namespace: tuple[str, ...]) -> None:
-    assert read(written(namespace)) == namespace
-
-
 def test_a_value_is_the_callers_own(items: PalimpsestStore) -> None:
     value = {**PIZZA, "tags": ["food"]}
     items.put(ADA, "a", value)
@@ -363,13 +358,6 @@ def test_what_is_no_number_is_not_more_than_one(items: PalimpsestStore) -> None:
         items.search(ADA, filter={"n": {"$near": 1}})
 
 
-@pytest.mark.parametrize(
-    ("name", "passing"), [("$gt", [2]), ("$gte", [1, 2]), ("$lt", [0]), ("$lte", [0, 1])]
-)
-def test_a_comparison_at_its_bound(name: str, passing: list[int]) -> None:
-    assert [n for n in range(3) if passes({"n": n}, {"n": {name: 1}})] == passing
-
-
 def test_items_are_listed_by_namespace(items: PalimpsestStore) -> None:
     deeper = (*ADA, "food")
     items.put(ADA, "a", PIZZA)
@@ -380,20 +368,6 @@ def test_items_are_listed_by_namespace(items: PalimpsestStore) -> None:
         (ADA, "b"),
         (deeper, "a"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ({"text": "a", "content": "b"}, "a"),
-        ({"content": "b"}, "b"),
-        ({"memory": "c", "text": " "}, "c"),
-        ({"kind": "Memory", "content": {"content": "d"}}, "d"),
-        ({"b": 1, "a": [True]}, '{"a":[true],"b":1}'),
-    ],
-)
-def test_what_a_value_says(value: dict[str, Any], text: str) -> None:
-    assert text_of_value(value) == text
 
 
 def test_the_text_can_be_said(memories: Palimpsest) -> None:

@@ -1,0 +1,1 @@
+"""The parts of LangGraph's store (docs/langgraph.md): all but the class that LangGraph calls."""

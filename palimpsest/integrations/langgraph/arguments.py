@@ -1,0 +1,40 @@
+"""What an operation cannot be given is refused, before or as it is carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+from typing import Any, TypeVar
+
+from langgraph.store.base import Op
+from pydantic import TypeAdapter, ValidationError
+
+from palimpsest.contracts.candidate import Metadata, Text
+from palimpsest.contracts.errors import UsageError
+
+Checked = TypeVar("Checked")
+VALUES: TypeAdapter[dict[str, Any]] = TypeAdapter(Metadata)
+TEXTS: TypeAdapter[str] = TypeAdapter(Text)
+
+
+def require_arguments(op: Op) -> None:
+    """UsageError for a value that is no dict, and for a number that is none, or too small."""
+    for name in ("value", "filter"):
+        if not isinstance(getattr(op, name, None), Mapping | None):
+            raise UsageError(f"`{name}` must be a dict")
+    for name, least in (("limit", 0), ("offset", 0), ("max_depth", 1)):
+        number = getattr(op, name, None)
+        if number is not None and (type(number) is not int or number < least):
+            raise UsageError(f"`{name}` must be a whole number, {least} or more")
+    ttl = getattr(op, "ttl", None)
+    if ttl is not None and (type(ttl) not in (int, float) or not 0 < ttl < inf):
+        raise UsageError("`ttl` must be a number of minutes, more than 0: 7 days are 10_080")
+
+
+def check_value(kind: TypeAdapter[Checked], found: Any, what: str) -> Checked:
+    """A value in the form that the log keeps; UsageError if it cannot."""
+    try:
+        return kind.validate_python(found)
+    except ValidationError as error:
+        rule = error.errors(include_input=False, include_context=False)[0]["msg"]
+        raise UsageError(f"{what} breaks a rule: {rule.removeprefix('Value error, ')}") from None

@@ -36,7 +36,8 @@ CHOSEN = (
 BETWEEN = tuple(
     f"tests/{folder}"
     for folder in (
-        "contracts streams palimpsest/api palimpsest/cli palimpsest/langgraph palimpsest/server"
+        "contracts streams palimpsest/api palimpsest/cli palimpsest/integrations/langgraph"
+        " palimpsest/langgraph palimpsest/server"
     ).split()
 )
 NOT_WANTED = {"PALIMPSEST_REQUIRE_CLUSTER": "0", "PALIMPSEST_REQUIRE_BROWSER": "0"}

@@ -88,17 +88,19 @@ class _File:
     def _committed_frames(self) -> Iterator[tuple[int, int]]:
         """The offsets of the pages in the write-ahead log, without uncommitted ones."""
         assert self._wal is not None
-        salts = self._wal.read(WAL_HEADER)[16:24]
-        place = WAL_HEADER
+        wal = self._wal.fileno()
+        # Only the headers are read, each by one call: reading through the pages took twice as long.
+        salts = os.pread(wal, WAL_HEADER, 0)[16:24]
         transaction: list[tuple[int, int]] = []
-        while len(header := self._wal.read(WAL_FRAME)) == WAL_FRAME and header[8:16] == salts:
-            number, pages_after_commit = struct.unpack(">II", header[:8])
+        for place in range(WAL_HEADER, os.fstat(wal).st_size, WAL_FRAME + self.page_bytes):
+            header = os.pread(wal, WAL_FRAME, place)
+            if header[8:16] != salts:
+                return
+            number, pages_after_commit = struct.unpack_from(">II", header)
             transaction.append((number, place + WAL_FRAME))
             if pages_after_commit:
                 yield from transaction
                 transaction.clear()
-            place += WAL_FRAME + self.page_bytes
-            self._wal.seek(place)
 
     def read(self, number: int) -> bytes:
         """The bytes of a page; page numbers start at 1."""

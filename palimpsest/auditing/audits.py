@@ -431,7 +431,7 @@ class Audits:
         self, audit_id: str, seed: str, sealed: Sealed, joins: Mapping[str, AuditedJoin], most: int
     ) -> list[Probe]:
         """The probes of an audit, without pairs that had a label before it was opened."""
-        self._log.audits()
+        self._log.catch_up()
         before = takewhile(lambda event: event.id != audit_id, self._log.recorded)
         earlier = {event.data.pair for event in before if isinstance(event, AuditLabelled)}
         return probes_of(audit_id, seed, sealed, joins, earlier, most)

@@ -21,7 +21,6 @@ from palimpsest.contracts.events import (
 )
 from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import LabelAuditRequest
-from palimpsest.streams.log.log import Log
 
 
 class RecordedAudits:
@@ -41,12 +40,16 @@ class RecordedAudits:
         self.recorded: list[AnyEvent] = []
         self._upto = 0
 
-    def audits(self) -> list[Audit]:
-        """Every audit and estimate of the log, in the order of opening."""
+    def catch_up(self) -> None:
+        """Read the events of audits that were recorded since the last time."""
         for found in self.writer.reader.log.of_owner("", after=self._upto):
             self._upto = found.position
             if isinstance(found.event, AuditOpened | AuditLabelled | Certified):
                 self.recorded.append(found.event)
+
+    def audits(self) -> list[Audit]:
+        """Every audit and estimate of the log, in the order of opening."""
+        self.catch_up()
         return audits_of(self.recorded)
 
     def found(
@@ -86,7 +89,7 @@ class RecordedAudits:
                 "this seed was used before, and its order is known: every audit needs a new one"
             )
         log = self.writer.reader.log
-        head, offsets = _end_of(log)
+        head, offsets = log.end()
         at = head if position is None else position
         if not 0 < at <= head:
             raise UsageError(f"the log ends at position {head}: {at} is not a position of it")
@@ -118,19 +121,6 @@ class RecordedAudits:
                 because=because,
             )
         )
-
-
-def _end_of(log: Log) -> tuple[int, tuple[int, ...] | None]:
-    """The last position of a log, and with a cluster its offsets, from one state of the store."""
-    followed = [
-        *log.rows(
-            "SELECT next_offset, (SELECT max(position) FROM events) FROM followed"
-            " WHERE topic LIKE '%memory.decisions' ORDER BY partition"
-        )
-    ]
-    if not followed:
-        return log.head(), None
-    return followed[0][1] or 0, tuple(offset for offset, _ in followed)
 
 
 def drawn(seed: str | None) -> str:

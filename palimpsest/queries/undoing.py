@@ -121,21 +121,20 @@ def _recorded(reader: Reader, way: Way, some_id: str) -> AnyEvent | None:
         return None
     # A cluster's partitions answer one by one, and some may have had nothing to do.
     event = next((one for one in events if not isinstance(one, Unchanged)), events[0])
-    if way == "undo" and isinstance(event, Restored | Reinstated | Reversed | Redecided):
-        match reader.answered(some_id):
-            case {"reinstated": _, "decision_id": decision_id} | {"reinstated": [decision_id]}:
+    if isinstance(event, Restored | Reinstated | Reversed | Redecided | Retracted):
+        match way, reader.answered(some_id):
+            case (
+                "undo",
+                {"reinstated": _, "decision_id": decision_id} | {"reinstated": [decision_id]},
+            ):
                 return _reinstatement(reader, some_id, decision_id)
-            case {"restored": [_, _, *_] as back} | {"reinstated": [_, _, *_] as back}:
+            case "undo", {"restored": [_, _, *_] as back} | {"reinstated": [_, _, *_] as back}:
                 raise RefusedError(
                     "not_undoable",
                     f"it brought {len(back):,} back: `undo` each, or `reverse` or `retract` them by"
                     " a selection",
                 )
-            case _:
-                pass
-    if way == "redo" and isinstance(event, Retracted | Reversed):
-        match reader.answered(some_id):
-            case {"retracted": [_, _, *_] as out} | {"reversed": [_, _, *_] as out}:
+            case "redo", {"retracted": [_, _, *_] as out} | {"reversed": [_, _, *_] as out}:
                 raise RefusedError(
                     "not_undoable",
                     f"it took {len(out):,} out: give the same command again, or `redo` each by its"

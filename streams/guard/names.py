@@ -42,6 +42,8 @@ _OUGHT = frozenset("may might shall should shouldn't must mustn't".split())
 """Requirements use these of a user who is nobody in particular."""
 _THIRDS = (frozenset(THIRD.values()) | SAME | en.FINITE | en.STATES) - _OUGHT
 _FINITE = _THIRDS | VERBS
+_BARE = PLAIN | NO_NOUNS
+_NOT_PRESENT = OTHER_TIMES | NOT_VERBS
 _NO_NOUN = en.FINITE | en.PREPOSITIONS | en.CLAUSES | en.PASTS | VERBS | PRONOUNS
 _SAYS_MORE = re.compile(r"[?!\"“”«»()\[\]{}<>`\n\t]|[;:](?=\s)|[.](?=\s)")
 """Signs of more than one plain sentence: a question, a quotation or an addition."""
@@ -256,7 +258,7 @@ def _said_of(name: str, rest: str, bare: bool) -> str | None:
     words = rest[1:].split(" ")
     for at, word in enumerate(words[:3]):
         verb = word.rstrip(".")
-        if verb in (PLAIN | NO_NOUNS if bare else SAME if speaker else _THIRDS):
+        if verb in (_BARE if bare else SAME if speaker else _THIRDS):
             return rest
         if speaker and (verb in THIRD or _is_present(verb)):
             words[at] = THIRD.get(verb, third(verb)) + word[len(verb) :]
@@ -278,7 +280,7 @@ def _is_present(word: str) -> bool:
         and word.islower()
         and not word.endswith(("ed", "ly"))
         and (not word.endswith("s") or word.endswith("ss"))
-        and word not in OTHER_TIMES | NOT_VERBS
+        and word not in _NOT_PRESENT
     )
 
 

@@ -107,8 +107,9 @@ class Reading:
     @cached_property
     def is_verbatim(self) -> bool:
         """Whether it may tell how something is written, such as a password."""
-        words = VERBATIM | VERBATIM_ELSEWHERE
-        if not words.isdisjoint(self.lows) or "mot de passe" in self.text.casefold():
+        if not (VERBATIM.isdisjoint(self.lows) and VERBATIM_ELSEWHERE.isdisjoint(self.lows)):
+            return True
+        if "mot de passe" in self.text.casefold():
             return True
         runs = self.table is not None and self.table.script != "latin"
         return runs and any(word in self.text for word in VERBATIM_IN_RUNS)

@@ -60,6 +60,8 @@ _ENGLISH = VERBS | ADVERBS | SHOWN | PERSONS | THINGS | COLOURS | en.QUANTIFIERS
 _ENGLISH = (_ENGLISH | SAME | frozenset(THIRD) | frozenset(THIRD.values())) - {"in"}
 _PROOF = (_FUNCTIONS | BUILT_IN.numbers.keys()) - IN_ENGLISH
 _LIGHT = (_FUNCTIONS - _COUNTED) | _ADDING | MORE_LIGHT
+_VERBS_FIRST = _COUNTED | MORE_LIGHT
+_CHINESE_FUNCTIONS = CHINESE_NO_VALUE | CHINESE_OTHERS
 _KANA, _KANA_OR_HAN = re.compile(f"[{KANA}]"), re.compile(f"[{KANA}{HAN}]")
 _HIRAGANA = r"\u3041-\u309f"
 _ENDS = re.compile("[。．!！?？]")
@@ -114,7 +116,7 @@ def _latin(lows: Sequence[str], kinds: Sequence[Kind]) -> Iterator[Key]:
             counts = all(map(_is_number, value))
             said = sum(low[0].isalpha() and low not in _LIGHT for low in around)
             # A verb may come first: who does it is left out, or a part of its word (*j'habite*).
-            verb_first = around[0] in _COUNTED | MORE_LIGHT or around[0] != lows[0]
+            verb_first = around[0] in _VERBS_FIRST or around[0] != lows[0]
             if start < _BEGINS and not (counts and verb_first):
                 break
             adds = not (counts or _ADDING.isdisjoint(around))
@@ -170,7 +172,7 @@ def _chinese(text: str) -> Iterator[Key]:
     for start in range(_BEGINS, len(text)):
         for stop in range(start + 1, min(start + LONGEST_CHINESE, len(text)) + 1):
             value = text[start:stop]
-            if not (CHINESE_NO_VALUE | CHINESE_OTHERS).isdisjoint(value):
+            if not _CHINESE_FUNCTIONS.isdisjoint(value):
                 break
             around = text[:start] + text[stop:]
             said = len([character for character in around if character not in CHINESE_LIGHT])

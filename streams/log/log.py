@@ -159,6 +159,21 @@ class Log(Database):
         row = self.row("SELECT max(position) FROM events")
         return (row and row[0]) or 0
 
+    def end(self) -> tuple[int, tuple[int, ...] | None]:
+        """The last position, and the next offset of each partition if it follows a cluster.
+
+        Both are of one state of the log, to which others may be writing.
+        """
+        followed = [
+            *self.rows(
+                "SELECT next_offset, (SELECT max(position) FROM events) FROM followed"
+                " WHERE topic LIKE '%memory.decisions' ORDER BY partition"
+            )
+        ]
+        if not followed:
+            return self.head(), None
+        return followed[0][1] or 0, tuple(offset for offset, _ in followed)
+
     def count(self) -> int:
         """The number of events; reads an index from end to end."""
         row = self.row("SELECT count(*) FROM events")

@@ -18,7 +18,7 @@ TEXTS: TypeAdapter[str] = TypeAdapter(Text)
 
 
 def require_arguments(op: Op) -> None:
-    """UsageError for a value that is no dict, and for a number that is none, or too small."""
+    """UsageError for a value that is not a dict, or a number of a wrong type or out of range."""
     for name in ("value", "filter"):
         if not isinstance(getattr(op, name, None), Mapping | None):
             raise UsageError(f"`{name}` must be a dict")

@@ -143,7 +143,7 @@ def frame_keys(text: Reading) -> list[tuple[str, ...]]:
     """The keys of a text; two texts of one frame share at least one, other texts rarely do.
 
     One key is the words that its frame begins with, and its last word. If the value may stand last,
-    the words before it are a key, too. Empty if the text has no frame.
+    the words before it are a key, too, if they say enough. Empty if the text has no frame.
     """
     opened, said = text.opening, text.statement
     found = [label] if (label := _label(said)) is not None else []
@@ -154,6 +154,8 @@ def frame_keys(text: Reading) -> list[tuple[str, ...]]:
     if (thing := _thing(said)) is not None:
         found.append(thing)
     start = end = len(said.lows)
+    # Most texts that begin alike (*I like*) say too little before their last value for a frame.
+    enough = _says_enough(said, len(opened), 0)
     while (
         start > len(opened)
         and said.lows[start - 1] not in NO_VALUE
@@ -162,7 +164,7 @@ def frame_keys(text: Reading) -> list[tuple[str, ...]]:
         start -= 1
         if _length(said, start, end) > LONGEST:
             break
-        if _is_value(said, start, 0):
+        if (enough or _says_enough(said, start, 0)) and _is_value(said, start, 0):
             found.append(said.lows[:start])
     return found
 
@@ -188,7 +190,9 @@ def _is_unclear(text: Reading) -> bool:
     lows = text.lows
     if not (en.NEGATORS.isdisjoint(lows) and OTHERS.isdisjoint(text.texts)):
         return True  # compared as written: Ben is a name, *ben* is Turkish
-    return "?" in lows or any(low.endswith("n't") for low in lows) or text.clues.foreign
+    if "?" in lows or any(low.endswith("n't") for low in lows):
+        return True
+    return not text.text.isascii() and text.clues.foreign  # the usual case, without its clues
 
 
 def _is_value(text: StatedTokens, start: int, end: int) -> bool:
@@ -247,6 +251,8 @@ def _is_verb(text: StatedTokens, at: int) -> bool:
 def _says_enough(text: StatedTokens, start: int, end: int) -> bool:
     """Whether enough is said around a value; a subject omitted before the verb counts, too."""
     stop = len(text.lows) - end
-    around = [*range(start), *range(stop, len(text.lows))]
-    said = sum(text.kinds[at] is not SIGN and text.lows[at] not in LIGHT for at in around)
+    around = zip(
+        text.kinds[:start] + text.kinds[stop:], text.lows[:start] + text.lows[stop:], strict=True
+    )
+    said = sum(kind is not SIGN and low not in LIGHT for kind, low in around)
     return said + (text.lows[0] in VERBS) >= FEWEST

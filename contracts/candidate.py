@@ -22,7 +22,7 @@ from pydantic import (
 
 from palimpsest.contracts.identity import session_of
 from palimpsest.contracts.light import Light
-from palimpsest.contracts.model import Model, Timestamp, WireTime, deeper_than
+from palimpsest.contracts.model import Model, Timestamp, WireTime, deeper_than, has_huge_integer
 
 MAX_TEXT_BYTES = 32 * 1024
 MAX_METADATA_DEPTH = 32
@@ -61,10 +61,12 @@ def _fits(value: str) -> str:
     return _not_blank(value)
 
 
-def _shallow(value: dict[str, Any]) -> dict[str, Any]:
-    """Refuse nesting that a reader of JSON may refuse: the log must stay readable."""
+def _keepable(value: dict[str, Any]) -> dict[str, Any]:
+    """Refuse what a reader of JSON may refuse or change: the log must stay readable."""
     if deeper_than(value, MAX_METADATA_DEPTH):
         raise ValueError(f"is nested over {MAX_METADATA_DEPTH} levels deep")
+    if has_huge_integer(value):
+        raise ValueError("has an integer of more than 64 bits: give it as text")
     return value
 
 
@@ -73,7 +75,7 @@ Name = Annotated[str, StringConstraints(strict=True, max_length=512), AfterValid
 Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
 Json = GetPydanticSchema(lambda _, handler: handler.generate_schema(JsonValue))
 """For pydantic, `Any` means any JSON value; msgspec decodes nothing else anyway."""
-Metadata = Annotated[dict[str, JsonValue], AfterValidator(_shallow)]
+Metadata = Annotated[dict[str, JsonValue], AfterValidator(_keepable)]
 Kind = Literal["fact", "perception"]
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
+import orjson
 from msgspec import Meta
 from pydantic import (
     AfterValidator,
@@ -69,6 +73,50 @@ def more_than(value: Any, most: int) -> bool:
     return count > most
 
 
+INT64, UINT64 = 2**63, 2**64
+_DEEPEST_READ = 500
+
+
+def read_json(raw: bytes) -> Any:
+    """JSON as orjson reads it, but an integer of more than 64 bits stays an integer.
+
+    Raises orjson.JSONDecodeError. Of what is nested over 500 levels, such an integer is a float.
+    """
+    found = orjson.loads(raw)
+    if any(isinstance(value, float) and abs(value) >= INT64 for value in _values(found)):
+        return found if deeper_than(found, _DEEPEST_READ) else json.loads(raw)
+    return found
+
+
+def write_json(
+    value: Any, default: Callable[[Any], Any] | None = None, option: int | None = None
+) -> bytes:
+    """JSON as orjson writes it; also integers of more than 64 bits. TypeError for other types."""
+    try:
+        return orjson.dumps(value, default=default, option=option)
+    except TypeError:
+        sorts = bool((option or 0) & orjson.OPT_SORT_KEYS)
+        written = json.dumps(value, default=default, sort_keys=sorts, ensure_ascii=False)
+        return written.encode()
+
+
+def has_huge_integer(value: Any) -> bool:
+    """Whether a value holds an integer of more than 64 bits, which the log cannot keep."""
+    return any(isinstance(one, int) and not -INT64 <= one < UINT64 for one in _values(value))
+
+
+def _values(value: Any) -> Iterator[Any]:
+    """A value, and all that it holds at any depth."""
+    unread = [value]
+    while unread:
+        one = unread.pop()
+        yield one
+        if isinstance(one, dict):
+            unread.extend(one.values())
+        elif isinstance(one, list | tuple):
+            unread.extend(one)
+
+
 def _only_text_or_time(value: Any) -> Any:
     """Refuse numbers: 1700000000 may be seconds or milliseconds, and a guess would be wrong."""
     if isinstance(value, datetime):
@@ -109,10 +157,18 @@ def same_json(one: object, other: object) -> bool:
             return one == other
 
 
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+
+
 def _of_json(kind: type, error: Literal["int_type", "float_type", "bool_type"]) -> BeforeValidator:
-    """Refuse other types of JSON that pydantic would convert; a query's values are all text."""
+    """Refuse other types of JSON that pydantic would convert; a query's values are all text.
+
+    A number in a query is written as in JSON: pydantic would also read `1_0`, ` 10` and `+10`.
+    """
 
     def check(value: Any, info: ValidationInfo) -> Any:
+        if kind is not bool and isinstance(value, str) and not _NUMBER.fullmatch(value):
+            raise PydanticKnownError(error)
         is_kind = isinstance(value, bool) is (kind is bool) and not isinstance(value, str)
         if info.mode == "json" and value is not None and not is_kind:
             raise PydanticKnownError(error)

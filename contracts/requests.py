@@ -5,6 +5,7 @@ They are wire format: they travel through the inbox (embedded) or `memory.comman
 
 from __future__ import annotations
 
+from datetime import datetime
 from types import GenericAlias
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self, TypedDict
 from uuid import UUID
@@ -233,10 +234,12 @@ OF_CANDIDATE = Field(description="Only this candidate.")
 OF_CAUSE = Field(description="Reversed or retracted by the request that has this `cause`.")
 
 
-def require_criterion(selection: Strict) -> None:
-    """Raise ValueError if a selection names nothing, because it would match everything."""
+def require_criterion(selection: Strict, since: datetime | None, until: datetime | None) -> None:
+    """Raise ValueError if a selection would match everything, or its period nothing."""
     if not selection.model_dump(exclude_none=True):
         raise ValueError("an empty selection would match everything: name at least one criterion")
+    if since is not None and until is not None and since >= until:
+        raise ValueError("nothing was decided between: `since` must be before `until`")
 
 
 class Selection(Strict):
@@ -257,7 +260,7 @@ class Selection(Strict):
 
     @model_validator(mode="after")
     def _something(self) -> Self:
-        require_criterion(self)
+        require_criterion(self, self.since, self.until)
         return self
 
 

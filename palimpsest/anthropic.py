@@ -12,7 +12,7 @@ from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
 
 from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError
-from palimpsest.integrations.files import MemoryFiles
+from palimpsest.integrations.files import MemoryFiles, lines_of_range
 
 ROOT = "/memories"
 SOURCE = "anthropic"
@@ -33,11 +33,9 @@ class PalimpsestMemoryTool(BetaAbstractMemoryTool):
         """The lines of a file, numbered, or the files of a folder."""
         path = self._path(command.path)
         if lines := self._files.lines(path):
-            first, last = command.view_range or (1, -1)
-            if first > len(lines) or -1 != last < first:
-                raise ToolError(f"Invalid view_range: {path} has the lines 1 to {len(lines)}.")
-            numbered = [*enumerate(lines, start=1)][: None if last == -1 else max(last, 0)]
-            shown = _numbered(numbered[max(first, 1) - 1 :])
+            with _told("Nothing is shown"):
+                wanted = lines_of_range(command.view_range, len(lines))
+            shown = _numbered((number, lines[number - 1]) for number in wanted)
             return f"Here's the content of {path} with line numbers:\n{shown}"
         files = self._files.below(path)
         if not files and path != ROOT:
@@ -137,12 +135,12 @@ class AsyncPalimpsestMemoryTool(BetaAsyncAbstractMemoryTool):
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _told(outcome: str = "Nothing was changed") -> Iterator[None]:
     """Report what the store refuses to the model, as an error of the tool."""
     try:
         yield
     except (InvalidInputError, RefusedError, UsageError) as error:
-        raise ToolError(f"Nothing was changed: {error}") from error
+        raise ToolError(f"{outcome}: {error}") from error
 
 
 def _numbered(lines: Iterable[tuple[int, str]]) -> str:

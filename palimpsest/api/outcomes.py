@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from palimpsest.streams.core.admit import FORGOTTEN
+from palimpsest.streams.write.inputs import EXPIRED
 
 Became = Literal["stored", "joined", "waiting", "withheld"]
 """What became of a text on which the store has decided."""
@@ -18,6 +19,8 @@ SENTENCES: Mapping[Became, str] = {
     "withheld": "Withheld: this text was forgotten before, and a search does not find it"
     " unless a person lets it in.",
 }
+
+OVER = " It has expired already: a search finds it by show_expired alone."
 
 EARLIER = "Said before with another value; to replace it: {way}:"
 """The heading of the memories of an outcome's frame, with the tool that replaces one of them."""
@@ -38,4 +41,5 @@ def say_outcome(outcome: Mapping[str, Any], memory_id: str) -> str:
     if outcome["result"] == "published":
         return "Sent: a worker of the cluster stores it, or joins it to a known memory."
     known = "Known already by this id, nothing was added. " if outcome["result"] == "known" else ""
-    return known + SENTENCES[became(outcome)].format(memory=f"memory {memory_id}")
+    over = OVER if outcome["reason"] == EXPIRED else ""
+    return known + SENTENCES[became(outcome)].format(memory=f"memory {memory_id}") + over

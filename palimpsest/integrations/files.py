@@ -47,6 +47,8 @@ class MemoryFiles:
         lines = [line.strip() for line in wanted if line.strip()]
         if not lines:
             raise UsageError("a file needs a line that is not blank")
+        if not before:
+            self._require_no_file_above(path)
         faces = [memory["face"] for memory in before]
         added: list[str] = []
         for kind, start, end, first, last in SequenceMatcher(
@@ -67,11 +69,19 @@ class MemoryFiles:
 
     def move(self, old: str, new: str) -> None:
         """Move a file, or a folder's files: write the lines to `new`, and forget the old ones."""
+        if _is_in(new, old):
+            raise UsageError(f"{new} is in {old} itself")
+        self._require_no_file_above(new)
         moved = [*self._all(old)][::-1]
         for namespace in dict.fromkeys(memory["namespace"] for memory in moved):
             lines = [memory["face"] for memory in moved if memory["namespace"] == namespace]
             self._add(new + namespace[len(old) :], lines)
         self._forget(moved)
+
+    def _require_no_file_above(self, path: str) -> None:
+        above = next((one for one in self.below(self._folder) if _is_in(path, one)), None)
+        if above is not None:
+            raise UsageError(f"{above} is a file, not a folder")
 
     def _all(self, path: str) -> Iterator[Shown]:
         return (memory for memory in self._listed() if _is_in(memory["namespace"], path))
@@ -96,6 +106,19 @@ class MemoryFiles:
     def _forget(self, memories: Sequence[Shown]) -> None:
         if memories:
             self._agent.forget([memory["memory_id"] for memory in memories])
+
+
+def lines_of_range(given: Any, count: int) -> range:
+    """The numbers of the lines to show: all, or those from a first to a last; -1 is the end."""
+    match given:
+        case None:
+            return range(1, count + 1)
+        case [int(first), int(last)] if first <= count and (last == -1 or last >= first):
+            return range(max(first, 1), (count if last == -1 else min(last, count)) + 1)
+        case _:
+            raise UsageError(
+                f"view_range must be a first and a last line: the file has the lines 1 to {count}"
+            )
 
 
 def _is_in(path: str, folder: str) -> bool:

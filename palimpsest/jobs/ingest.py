@@ -17,6 +17,7 @@ import orjson
 from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.candidate import EXPIRY, UNDERSTOOD
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError, WrongFileError
+from palimpsest.contracts.model import read_json, write_json
 from palimpsest.jobs.wrong_files import advice
 from palimpsest.streams.intake import (
     Form,
@@ -255,7 +256,7 @@ def _completed(row: RawRow, defaults: Defaults, renames: Mapping[str, str]) -> R
     if defaults == NO_DEFAULTS:
         return row
     try:
-        fields = orjson.loads(row.raw)
+        fields = read_json(row.raw)
     except orjson.JSONDecodeError:
         return row
     if not isinstance(fields, dict) or "specversion" in fields:
@@ -265,7 +266,7 @@ def _completed(row: RawRow, defaults: Defaults, renames: Mapping[str, str]) -> R
     if not missing:
         return row
     rest = {n: value for n, value in fields.items() if renames.get(n, n) not in missing}
-    return replace(row, raw=orjson.dumps({**rest, **missing}))
+    return replace(row, raw=write_json({**rest, **missing}))
 
 
 def decide_on(

@@ -50,14 +50,14 @@ When = Annotated[Position | Timestamp | None, Field(union_mode="left_to_right")]
 
 COMPARTMENT = "A compartment; joins never cross one."
 OF_SESSION = "The conversation it is from."
-NAMESPACE = "Only of this compartment."
+NAMESPACE = "Of this compartment."
 CATEGORY = "Of this category."
-METADATA = "With all of these metadata."
-SINCE = "Happened at this time or later."
-UNTIL = "Happened before this time."
+METADATA = "With these metadata."
+SINCE = "From this time on."
+UNTIL = "Before this time."
 AS_OF = "A position of the log, or a time: answers as of then."
-FORMER = "Also wordings that an update has replaced."
-EXPIRED = "Also those that have expired."
+FORMER = "Also texts that an update replaced."
+EXPIRED = "Also expired ones."
 
 
 def _undescribed(schema: dict[str, Any]) -> None:
@@ -154,9 +154,7 @@ class SearchQuery(Strict):
         False,
         description="Leave out what only `session_id` has said.",
     )
-    min_confidence: Share | None = Field(
-        None, description="Leave out those of lower confidence, 0 to 1."
-    )
+    min_confidence: Share | None = Field(None, description="Lowest confidence, 0 to 1.")
     hybrid: Flag | None = Field(
         None,
         description="Move memories up that mention an identifier of the query, such as INC-7;"
@@ -271,7 +269,7 @@ class OwnSelection(Strict):
 
     @model_validator(mode="after")
     def _something(self) -> Self:
-        require_criterion(self)
+        require_criterion(self, self.since, self.until)
         return self
 
     def of(self, owner_id: str, candidate_id: str | None) -> Selection:

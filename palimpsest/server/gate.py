@@ -23,7 +23,7 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
-from palimpsest.contracts.model import deeper_than, more_than
+from palimpsest.contracts.model import deeper_than, more_than, read_json
 from palimpsest.process.logs import loggable
 from palimpsest.process.output import one_line
 from palimpsest.server.callers import Authenticator, Caller
@@ -272,7 +272,7 @@ def document_of(scope: Scope, body: bytes) -> Any:
     if not body or kind not in ("application/json", "application/merge-patch+json"):
         return None
     try:
-        found = orjson.loads(body)
+        found = read_json(body)
     except orjson.JSONDecodeError:
         detail = HALF_A_PAIR if _HALF.search(body) else "the body is not JSON"
         raise ProblemError(400, "bad_request", detail) from None

@@ -39,6 +39,7 @@ from palimpsest.contracts.identity import (
     event_id,
 )
 from palimpsest.contracts.limits import PYTHON
+from palimpsest.contracts.model import write_json
 from palimpsest.contracts.requested import name_request, request_id
 from palimpsest.contracts.requests import (
     ForgetRequest,
@@ -548,7 +549,7 @@ def _expiry(candidate: str) -> str:
 
 def digest_of_call(*asked: object) -> str:
     """A digest, 32 hex digits, of a client's request, given as texts or models."""
-    return digest(orjson.dumps(asked, default=_said, option=orjson.OPT_SORT_KEYS))[:32]
+    return digest(write_json(asked, _said, orjson.OPT_SORT_KEYS))[:32]
 
 
 def _said(model: BaseModel) -> JsonObject:

@@ -11,8 +11,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-import orjson
-
+from palimpsest.contracts.model import read_json, write_json
 from palimpsest.sources.contract import Fields
 from palimpsest.sources.mapping import with_value
 from palimpsest.streams.intake import RowReader
@@ -60,10 +59,10 @@ def _copy_json(path: Path, to: Path, removed: Collection[int], values: NewValues
 
 
 def _row_with(raw: bytes, values: Fields) -> bytes:
-    row = orjson.loads(raw)
+    row = read_json(raw)
     for name, value in values.items():
         row = with_value(row, name, value)
-    return orjson.dumps(row)
+    return write_json(row)
 
 
 def _copy_table(path: Path, to: Path, removed: Collection[int], values: NewValues) -> None:

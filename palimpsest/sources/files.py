@@ -8,6 +8,7 @@ from pathlib import Path
 import orjson
 
 from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.model import read_json
 from palimpsest.sources.contract import Item, Kind
 from palimpsest.streams.intake import RowReader
 
@@ -41,7 +42,7 @@ class FileSource:
 
 def _item(raw: bytes) -> Item:
     try:
-        found = orjson.loads(raw)
+        found = read_json(raw)
     except orjson.JSONDecodeError:
         return raw
     return found if isinstance(found, dict) and "specversion" not in found else raw

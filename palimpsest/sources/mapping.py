@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from palimpsest.contracts.candidate import end_of
 from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.model import write_json
 from palimpsest.sources.contract import Fields, Item, Source, SourcePlace
 
 Array = NDArray[np.float32]
@@ -100,7 +101,7 @@ class FieldMapping:
         metadata = fields.get("metadata")
         if left and isinstance(metadata, dict | None):
             fields["metadata"] = left | (metadata or {})
-        return orjson.dumps(fields, default=_plain, option=_OPTIONS), vector
+        return write_json(fields, _plain, _OPTIONS), vector
 
 
 _OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY

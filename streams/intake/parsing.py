@@ -18,7 +18,7 @@ from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.commands import Access, Compact, EndSession
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.identity import NAMESPACE, digest
-from palimpsest.contracts.model import Model
+from palimpsest.contracts.model import Model, has_huge_integer, read_json, write_json
 from palimpsest.streams.intake.rows import MAX_KEPT_BYTES, MAX_ROW_BYTES
 
 Notice = Access | EndSession | Compact
@@ -70,7 +70,7 @@ def as_structured(headers: Mapping[str, str], body: bytes) -> bytes:
 
     Raises InvalidInputError if the body is not a JSON object.
     """
-    return orjson.dumps(_event_of(headers, body))
+    return write_json(_event_of(headers, body))
 
 
 def binary_mode(headers: Iterable[tuple[str, bytes | None]]) -> dict[str, str] | None:
@@ -97,7 +97,7 @@ def _object_of(raw: bytes, renames: Mapping[str, str] = NO_RENAMES) -> Row:
     if len(raw) > MAX_ROW_BYTES:
         raise InvalidInputError("field", _too_long(len(raw)))
     try:
-        row = orjson.loads(raw)
+        row = read_json(raw)
     except orjson.JSONDecodeError as error:
         raise _unreadable(raw, error, renames) from None
     if not isinstance(row, dict):
@@ -180,7 +180,7 @@ def _text_id(value: object) -> str | None:
     match value:
         case None | str():
             return value
-        case int() if not isinstance(value, bool):
+        case int() if not isinstance(value, bool) and not has_huge_integer(value):
             return str(value)
         case _:
             raise InvalidInputError("field", "id: must be a string or an integer of 64 bits")
@@ -244,7 +244,7 @@ def _compact(event: Row, data: Row) -> Compact:
 def _head(event: Row, data: Row) -> Row:
     """The owner, and a command id, which makes a repeated event the same command."""
     owner_id = data.get("owner_id")
-    name = orjson.dumps([event["type"], owner_id, event["source"], event["id"]])
+    name = write_json([event["type"], owner_id, event["source"], event["id"]])
     return {"command_id": str(uuid5(NAMESPACE, name.decode())), "owner_id": owner_id}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from palimpsest.contracts.answers import FrameFact, SimilarFact
@@ -56,6 +57,7 @@ def by_submission(
         start = end
 
 
+EXPIRED = "expired"
 MOST_OF_FRAME = 2
 """Earlier memories that an outcome names; most frames have one or two."""
 CONFLICT = InvalidInputError("id_conflict", "its id is known with other content")
@@ -71,7 +73,8 @@ class Outcome:
     that was settled at once, because no judge is asked, it is the settlement. `reason` and `detail`
     explain an invalid input. `published` inputs are decided by a cluster later. `similar_facts` are
     memories that a new candidate resembles and did not join, if the policy wants them. A candidate
-    that was stored but is not recalled, because its text was forgotten, has the reason `forgotten`.
+    that was stored but is not recalled has the reason `forgotten`, because its text was, or
+    `expired`.
     `windows` is the number of parts in which a text longer than the model's input is embedded: 1 if
     only its beginning is. `frame` are earlier memories whose texts differ in one value only, newest
     first: if the new text replaces such a memory, use `update`.
@@ -152,14 +155,19 @@ def window_count(entry: Entry) -> int | None:
     return len(vector.each()) if vector is not None and vector.truncated else None
 
 
-def withheld(entry: Entry) -> dict[str, Any]:
+def why_hidden(entry: Entry, now: datetime) -> dict[str, Any]:
     """Why a candidate is not recalled, as fields of its outcome; empty if it is recalled."""
-    if entry.living or entry.forgotten is None:
-        return {}
-    return {
-        "reason": FORGOTTEN,
-        "detail": "its text was forgotten: it is not recalled unless a person brings it back",
-    }
+    if not entry.living and entry.forgotten is not None:
+        return {
+            "reason": FORGOTTEN,
+            "detail": "its text was forgotten: it is not recalled unless a person brings it back",
+        }
+    if entry.living and entry.memory.has_expired(now):
+        return {
+            "reason": EXPIRED,
+            "detail": "it has expired already: a search finds it by show_expired alone",
+        }
+    return {}
 
 
 def forgotten_again(candidate_id: str) -> Outcome:

@@ -85,9 +85,9 @@ from palimpsest.streams.write.inputs import (
     forgotten_again,
     rejected,
     similar_facts,
+    why_hidden,
     why_invalid,
     window_count,
-    withheld,
 )
 from palimpsest.streams.write.oversight import Oversight
 from palimpsest.streams.write.owners import Loaded, Owners, fold_owner
@@ -283,7 +283,7 @@ class Writer:
         ledger = owner.ledger
         known = ledger.entries.get(prepared.candidate_id)
         if known is not None and _is_known(item, prepared, known):
-            return _known(known)
+            return _known(known, self.clock())
         if known is not None and self._is_rejected(invalid_id(digest(item.row.raw))):
             return self._outcome(item, ledger, ())
         now = self.clock()
@@ -447,7 +447,7 @@ class Writer:
                 last.id,
                 joined_to,
                 entry.memory.id,
-                **withheld(entry),
+                **why_hidden(entry, last.time),
                 similar_facts=similar_facts(first.evidence, entries)
                 if isinstance(first, DecidedData) and first.evidence.similar
                 else None,
@@ -681,7 +681,7 @@ def _is_known(item: Input, prepared: Prepared, known: Entry) -> bool:
     return same or matches_former_fingerprint(item.row.raw, prepared, known.fingerprint)
 
 
-def _known(known: Entry) -> Outcome:
+def _known(known: Entry, now: datetime) -> Outcome:
     return Outcome(
         "known",
         known.id,
@@ -689,6 +689,6 @@ def _known(known: Entry) -> Outcome:
         known.decision_id,
         None,
         known.memory.id,
-        **withheld(known),
+        **why_hidden(known, now),
         windows=window_count(known),
     )

@@ -40,6 +40,11 @@ class Kept:
         return cast("dict[str, Any]", _marked(self.entry)["value"])
 
     @property
+    def indexed(self) -> bool:
+        """Whether a search by meaning finds it."""
+        return bool(_marked(self.entry).get("index", True))
+
+    @property
     def namespace(self) -> Namespace:
         """Its namespace."""
         return read(self.entry.fields.namespace)
@@ -107,8 +112,8 @@ class Items:
         return found
 
 
-def _speaks_last(kept: Kept) -> tuple[bool, int]:
-    return kept.entry.memory.face.speaker is kept.entry, kept.entry.place
+def _speaks_last(kept: Kept) -> tuple[bool, bool, int]:
+    return kept.indexed, kept.entry.memory.face.speaker is kept.entry, kept.entry.place
 
 
 def _latest(entries: Sequence[Entry]) -> Entry | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from langgraph.store.base import SearchOp
 
@@ -15,30 +16,36 @@ Scored = tuple[Kept, float | None]
 
 
 def search(memories: Palimpsest, owners: Sequence[str], op: SearchOp) -> list[Scored]:
-    """The matching items of all owners: by score, else in the order of the owners."""
+    """The matching items of all owners: by score, those without one last, in the owners' order."""
     found = [one for owner_id in owners for one in _of_owner(memories, owner_id, op)]
     if op.query and len(owners) > 1:
-        found.sort(key=lambda one: one[1] or 0.0, reverse=True)
+        found.sort(key=_score, reverse=True)
     return found[op.offset : op.offset + op.limit]
 
 
 def _of_owner(memories: Palimpsest, owner_id: str, op: SearchOp) -> list[Scored]:
     """One item per memory: of those that pass, the one with the face, else the latest.
 
-    Returns enough items for the requested page and all pages before it.
+    Returns enough items for the requested page and all pages before it. For a query, those that
+    were put with `index=False` come after all others, without a score.
     """
     items = Items(memories, owner_id)
     passing = items.by_memory(op.namespace_prefix, op.filter or {})
-    if not op.query:
-        found = sorted(passing.values(), key=items.place)
-        return [(kept, None) for kept in found[: op.offset + op.limit]]
-    namespaces = {kept.entry.fields.namespace for kept in passing.values()}
+    most = op.offset + op.limit
+    indexed = {name: kept for name, kept in passing.items() if op.query and kept.indexed}
+    namespaces = {kept.entry.fields.namespace for kept in indexed.values()}
     near = nearest_of(
         memories,
         owner_id,
-        op.query,
-        passing,
-        op.offset + op.limit,
+        op.query or "",
+        indexed,
+        most,
         namespaces.pop() if len(namespaces) == 1 else None,
     )
-    return [(passing[hit["memory_id"]], hit["score"]) for hit in near]
+    rest = sorted((passing[name] for name in passing.keys() - indexed.keys()), key=items.place)
+    found: list[Scored] = [(indexed[hit["memory_id"]], hit["score"]) for hit in near]
+    return (found + [(kept, None) for kept in rest])[:most]
+
+
+def _score(found: Scored) -> float:
+    return -inf if found[1] is None else found[1]

@@ -37,7 +37,13 @@ def write(memories: Palimpsest, owner_id: str, op: PutOp, text_of: Callable[[Val
     kept = items.current.get((op.namespace, op.key))
     if op.value is None:
         _delete(memories, items.living(op.namespace, op.key), owner_id)
-    elif kept is None or op.ttl or kept.expires or not same_json(kept.value, op.value):
+    elif (
+        kept is None
+        or op.ttl
+        or kept.expires
+        or kept.indexed is (op.index is False)
+        or not same_json(kept.value, op.value)
+    ):
         value = check_value(VALUES, {**op.value}, "a value")
         _put(memories, op, value, text_of, items, kept)
 
@@ -66,7 +72,9 @@ def _put(
     owner_id = items.owner_id
     before = items.living(op.namespace, op.key)
     put_id = _id_of_put(op, len(items.of_key(op.namespace, op.key)), value)
-    marked = {"key": op.key, "value": value}
+    marked: dict[str, Any] = {"key": op.key, "value": value}
+    if op.index is False:
+        marked["index"] = False
     if kept is not None:
         marked["first"] = kept.oldest.id
     metadata = {SOURCE: marked}
@@ -94,10 +102,7 @@ def _put(
 
 
 def _id_of_put(op: PutOp, number: int, value: Value) -> str:
-    try:
-        words = orjson.dumps([op.namespace, op.key, number, value], option=orjson.OPT_SORT_KEYS)
-    except TypeError:  # the only values of JSON that it does not write
-        raise UsageError("a value has an integer of more than 64 bits: put it as text") from None
+    words = orjson.dumps([op.namespace, op.key, number, value], option=orjson.OPT_SORT_KEYS)
     return str(uuid5(PUTS, words.decode()))
 
 

@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
-import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -23,7 +22,7 @@ from palimpsest.api.asynchronous import AsyncPalimpsest
 from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.identity import decision_id_or_unchanged
 from palimpsest.contracts.limits import PYTHON
-from palimpsest.contracts.model import Model
+from palimpsest.contracts.model import Model, write_json
 from palimpsest.contracts.requests import ForgetRequest, UpdateRequest
 from palimpsest.contracts.shown import Found
 from palimpsest.integrations.mem0 import bodies
@@ -60,7 +59,7 @@ class _Call:
         document = admitted(self.request).document
         if document is None:
             raise ProblemError(400, "bad_request", "the body must be JSON")
-        return kind.model_validate_json(orjson.dumps(document))
+        return kind.model_validate_json(write_json(document))
 
     def of(self, owner_id: str) -> Intents:
         """A user's memories without forgotten ones; a problem if the token is not for this user."""

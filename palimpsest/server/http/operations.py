@@ -17,7 +17,7 @@ from starlette.routing import Route
 from palimpsest.api.asynchronous import AsyncPalimpsest
 from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.errors import RefusedError
-from palimpsest.contracts.model import Strict
+from palimpsest.contracts.model import Strict, write_json
 from palimpsest.process.output import plain
 from palimpsest.server import operations
 from palimpsest.server.callers import Caller
@@ -147,7 +147,7 @@ class HttpOperation:
                 400, "bad_request", "the body must be JSON, with content-type application/json"
             )
         # Validated as JSON, not as Python values: times are strings there.
-        return self.body.model_validate_json(orjson.dumps(document))
+        return self.body.model_validate_json(write_json(document))
 
     def _version_in(self, request: Request) -> str | None:
         """The version in the header `If-Match`; None for `*`: unknown memories are refused."""

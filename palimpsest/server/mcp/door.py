@@ -15,7 +15,6 @@ from typing import Any
 from urllib.parse import unquote
 
 import mcp_types as types
-import orjson
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from pydantic import ValidationError
@@ -28,6 +27,7 @@ from starlette.types import Message, Receive, Scope, Send
 from palimpsest.api.asynchronous import AsyncPalimpsest
 from palimpsest.client.shim import WITH_BATCHES
 from palimpsest.contracts.limits import NETWORK
+from palimpsest.contracts.model import read_json, write_json
 from palimpsest.process.logs import loggable
 from palimpsest.process.output import plain
 from palimpsest.server.gate import admitted
@@ -89,23 +89,33 @@ class _Owned:
         if not isinstance(messages, list) or not messages or version != WITH_BATCHES:
             wrong = _wrong_message(messages)
             answer = self._app if wrong is None else JSONResponse(wrong, 400)
+            if wrong is None and isinstance(messages, dict) and _has_real_id(messages):
+                answer = JSONResponse(await self._answer(request, messages))
             await answer(scope, receive, send)
             return
         if len(messages) > NETWORK.found:
             raise ProblemError(413, "too_large", f"a batch has at most {NETWORK.found} messages")
-        answers = [await self._answer(request, *message) for message in enumerate(messages)]
-        content = orjson.dumps([answer for answer in answers if answer is not None])
+        answers = [
+            await self._answer(request, message, f"/{number}")
+            for number, message in enumerate(messages)
+        ]
+        content = write_json([answer for answer in answers if answer is not None])
         response = Response(content, 200, media_type="application/json")
         await (Response(status_code=202) if content == b"[]" else response)(scope, receive, send)
 
-    async def _answer(self, request: Request, number: int, message: Any) -> Any:
-        """The answer to one message of a batch, with a key of its own; None for a notification."""
+    async def _answer(self, request: Request, message: Any, of_key: str = "") -> Any:
+        """The answer to a message; None for a notification.
+
+        `of_key` is what the key of one message of a batch has beside that of the batch. The SDK
+        takes a request with a fraction as its id for a notification, so it is given another id.
+        """
         if (wrong := _wrong_message(message)) is not None:
             return wrong
         headers = MutableHeaders(raw=[*request.scope["headers"]])
         if KEY_HEADER in headers:
-            headers[KEY_HEADER] = f"{headers[KEY_HEADER]}/{number}"
-        body = orjson.dumps(message)
+            headers[KEY_HEADER] = f"{headers[KEY_HEADER]}{of_key}"
+        real = _has_real_id(message)
+        body = write_json({**message, "id": 0} if real else message)
         parts: list[bytes] = []
 
         async def receive() -> Message:
@@ -116,7 +126,12 @@ class _Owned:
 
         await self._app({**request.scope, "headers": headers.raw}, receive, send)
         content = b"".join(parts)
-        return orjson.loads(content) if content not in (b"", b"null") else None
+        answer = read_json(content) if content not in (b"", b"null") else None
+        return {**answer, "id": message["id"]} if real else answer
+
+
+def _has_real_id(message: dict[str, Any]) -> bool:
+    return isinstance(message.get("id"), float)
 
 
 def _wrong_message(message: Any) -> dict[str, Any] | None:
@@ -199,7 +214,7 @@ class McpDoor:
         try:
             intents = self._intents(context.request, params)
             tool = _tool(admitted(context.request).caller.role, params.name)
-            arguments = tool.takes.model_validate_json(orjson.dumps(params.arguments or {}))
+            arguments = tool.takes.model_validate_json(write_json(params.arguments or {}))
             answer = plain(await tool.run(intents, arguments))
             most_bytes = getattr(arguments, "content_bytes", DEFAULT_BYTES)
             text = fitted(tool.tell(arguments, answer), most_bytes)

@@ -156,10 +156,9 @@ def added(outcome: Answer, expires_at: datetime | None = None) -> list[ProseLine
         lines.append(
             ProseLine(None, f"If the join is wrong: undo with id {short(outcome['decision_id'])}.")
         )
-    if expires_at is not None and became(outcome) in ("stored", "waiting"):
-        over = "It has expired already: a search finds it by show_expired alone."
+    if expires_at is not None and outcome["reason"] is None and became(outcome) != "joined":
         until = f"Searches find it until {when(expires_at.astimezone(UTC).isoformat())}."
-        lines.append(ProseLine(None, over if expires_at <= datetime.now(UTC) else until))
+        lines.append(ProseLine(None, until))
     if (windows := outcome["windows"] or 1) > 1:
         lines.append(
             ProseLine(None, f"It is long: {windows} windows of it are compared and searched.")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, create_model
 
-from palimpsest.contracts.model import WHOLE, Strict
+from palimpsest.contracts.model import WHOLE, Flag, Strict
 from palimpsest.server.bodies import Score
 from palimpsest.server.callers import ROLES
 from palimpsest.server.intents import Intents
@@ -30,11 +30,15 @@ class AnswerSize(Strict):
 
 
 class SearchSize(AnswerSize):
-    """Which hits of a search are too weak to be shown: those hardly related, unless it says."""
+    """Which hits of a search are shown: by default none that is hardly related."""
 
     min_score: Score | None = Field(
         None, description="Leave out lower scores; by default hardly related ones. -1: none."
     )
+    max_tokens: Annotated[int, Field(ge=1), WHOLE] | None = Field(
+        None, description="About how many tokens of text."
+    )
+    hybrid: Flag | None = Field(None, description="False: by meaning alone.")
 
 
 LEFT_OUT = frozenset("$defs title minLength maxLength minItems maxItems".split())

@@ -49,6 +49,27 @@ def test_two_keys_with_one_text_are_one_memory_and_each_gets_what_it_put(
     assert one.key == "b"
 
 
+def test_an_item_that_is_not_indexed_comes_after_all_that_are(
+    items: PalimpsestStore, memories: Palimpsest
+) -> None:
+    items.put(ADA, "a", {**PIZZA, "by": "a"}, index=False)
+    items.put(ADA, "b", SUSHI)
+    query = {"query": "pizza with olives"}
+    assert [(one.key, one.score is None) for one in items.search(ADA, **query)] == [
+        ("b", False),
+        ("a", True),
+    ]
+    assert [one.key for one in items.search(ADA, limit=1, **query)] == ["b"]
+    assert [one.key for one in items.search(ADA, limit=1, offset=1, **query)] == ["a"]
+    assert [one.key for one in items.search(ADA)] == ["a", "b"]
+    items.put(ADA, "c", {**PIZZA, "by": "c"})  # the same memory, which is found by this key
+    assert [one.key for one in items.search(ADA, **query)] == ["c", "b"]
+    items.delete(ADA, "c")
+    items.put(ADA, "a", {**PIZZA, "by": "a"})  # the same value, indexed from now on
+    assert [one.key for one in items.search(ADA, **query)] == ["a", "b"]
+    assert memories.verify()["differences"] == 0
+
+
 @pytest.mark.parametrize(
     ("op", "why"),
     [

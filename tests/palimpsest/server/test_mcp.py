@@ -325,6 +325,26 @@ def test_the_tools_of_an_agent_are_listed_in_12_kb(served: Use[None]) -> None:
     served(used)
 
 
+def test_a_search_is_as_long_as_asked_and_by_meaning_alone_if_asked(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        for number in (1, 2, 3):
+            await server.add(f"INC-{number} was closed")
+        async with client(server) as made:
+
+            async def search(**more: Any) -> list[str]:
+                asked = {"query": "INC-2", "min_score": -1, **more}
+                result = await made.call_tool("search_memories", asked)
+                assert not result.is_error, prose(result)
+                return [one["face"] for one in result.structured_content["memories"]]
+
+            assert await search(max_tokens=1) == ["INC-2 was closed"]
+            mixed, by_meaning = await search(), await search(hybrid=False)
+            assert mixed[0] == "INC-2 was closed"
+            assert len(by_meaning) == len(mixed) == 3
+
+    served(used)
+
+
 def test_tools_that_read_and_those_that_destroy_are_marked(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         async with client(server) as made:
@@ -457,9 +477,11 @@ def test_what_is_no_handshake_is_answered_with_its_id(served: Use[None]) -> None
         unknown = await post(server, rpc(5, "ping"), **{"mcp-protocol-version": "2199-01-01"})
         assert unknown.status_code == 400
         assert (await server.ask("GET", "/mcp/ada")).status_code == 405
-        for of in (0, -1, 2**60, "", "ünïcode\u2028"):
+        for of in (0, -1, 2**60, 2**80, "", "ünïcode\u2028", 1.5, -2.0, 1e300):
             assert (await post(server, rpc(of, "ping"))).json()["id"] == of
             assert (await post(server, rpc(of, "no/such"))).json()["id"] == of
+            [one] = (await post(server, [rpc(of, "ping")])).json()
+            assert one == {"jsonrpc": "2.0", "id": of, "result": {}}
 
     served(used)
 

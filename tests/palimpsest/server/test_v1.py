@@ -78,6 +78,71 @@ def test_an_error_names_the_field_as_the_request_has_it(
     served(used)
 
 
+HUGE = {"metadata": {"inner": [{"n": 2**64}]}}
+FROM_2027 = {"selection": {"since": "2027-01-01", "until": "2026-01-01"}}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field", "rule"),
+    [
+        ("/memories", {"text": "tea", **HUGE}, "metadata", "more than 64 bits"),
+        ("/memories/batch", {"memories": [{"text": "tea", **HUGE}]}, "memories.0.metadata", "64"),
+        ("/memories/search", {"query": "tea", **HUGE}, "metadata", "more than 64 bits"),
+        ("/memories/list", HUGE, "metadata", "more than 64 bits"),
+        ("/retract", FROM_2027, "selection", "`since` must be before `until`"),
+        ("/reverse", FROM_2027, "selection", "`since` must be before `until`"),
+        ("/restore", FROM_2027, "selection", "`since` must be before `until`"),
+    ],
+    ids=str,
+)
+def test_what_would_change_in_silence_or_match_nothing_is_refused(
+    served: Use[None], path: str, body: dict[str, Any], field: str, rule: str
+) -> None:
+    async def used(server: Server) -> None:
+        answer = await server.ask("POST", f"/v1/owners/ada{path}", body, name="root")
+        assert answer.status_code == 422, answer.text
+        [wrong] = answer.json()["errors"]
+        assert wrong["field"] == field
+        assert rule in wrong["rule"]
+
+    served(used)
+
+
+@pytest.mark.parametrize(
+    "query", ["limit=1_0", "limit=%2010", "limit=%2B10", "limit=10.5", "after=1_0", "limit="]
+)
+def test_a_number_in_a_query_is_written_as_in_json(served: Use[None], query: str) -> None:
+    async def used(server: Server) -> None:
+        for path in ("memories", "decisions", "changes"):
+            answer = await server.ask("GET", f"/v1/owners/ada/{path}?{query}", name="root")
+            assert answer.status_code in (404, 422), (path, answer.text)
+        answer = await server.ask("GET", f"{MEMORIES}?limit=10", name="root")
+        assert answer.status_code == 200
+        wait = await server.ask("GET", "/v1/owners/ada/changes?wait=0.5e0&limit=1", name="root")
+        assert wait.status_code == 200
+
+    served(used)
+
+
+def test_who_adds_what_has_expired_is_told_that_it_is_hidden(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        past = {"expires_at": "2020-01-01T00:00:00Z", "id": "n-1"}
+        for result in ("decided", "known"):
+            added = await server.add("Ada skis", **past)
+            assert (added["result"], added["decision"]) == (result, "stored")
+            assert added["reason"] == "expired"
+            assert "show_expired" in added["detail"]
+        assert (await server.add("Ada skis"))["reason"] is None
+        assert (
+            await server.add(
+                "Ada skis",
+                **past,
+            )
+        )["reason"] == "expired"
+
+    served(used)
+
+
 @pytest.mark.parametrize("address", ["/v1/owners/%FF/memories", f"{MEMORIES}?namespace=%C3%28"])
 def test_an_address_that_is_not_utf8_is_refused(served: Use[None], address: str) -> None:
     """With their bytes replaced, the owners %FE and %FF would be one."""

@@ -55,6 +55,41 @@ def nested(depth: int) -> bytes:
     return b"[" * depth + b"]" * depth
 
 
+@pytest.mark.parametrize("number", [2**64, -(2**63) - 1, 10**30])
+@pytest.mark.parametrize("inside", ["%d", '{"a": [1.5, %d]}'])
+def test_an_integer_that_the_log_would_round_is_refused(number: int, inside: str) -> None:
+    value = inside % number
+    bare = f'{{"owner_id":"ann","text":"{SECRET}"'
+    data = f'{bare},"metadata":{{"n":{value}}}}}'
+    raws = (
+        data,
+        f'{bare},"n":{value}}}',
+        event().decode().replace('"data":{', f'"data":{{"n":{value},', 1),
+    )
+    refused = "metadata: has an integer of more than 64 bits: give it as text"
+    for raw in raws:
+        with pytest.raises(InvalidInputError) as found:
+            parse(raw.encode(), source="file.jsonl")
+        assert found.value.detail == refused
+    attributes = {"ce_specversion": "1.0", "ce_type": EVENT["type"], "ce_id": "1", "ce_source": "s"}
+    structured = as_structured(attributes, data.encode())
+    for found_in in (
+        lambda: parse_binary(attributes, data.encode()),
+        lambda: candidate(structured),
+    ):
+        with pytest.raises(InvalidInputError, match="64 bits"):
+            found_in()
+
+
+def test_a_number_that_the_log_keeps_stays_as_it_is() -> None:
+    numbers = {"a": 2**64 - 1, "b": -(2**63), "c": 1e300, "d": float(2**64), "e": True}
+    kept = candidate(row(metadata=numbers)).metadata
+    assert kept == numbers
+    assert {name: type(value) for name, value in kept.items()} == {
+        name: type(value) for name, value in numbers.items()
+    }
+
+
 CANDIDATE = candidate_id("ann", "agent", "e-0")
 WORD = f'"owner_id":"ann","text":"{SECRET}"'.encode()
 

@@ -16,6 +16,7 @@ from palimpsest.contracts.answers import result
 from palimpsest.contracts.errors import StoreError, TransientError, UsageError
 from palimpsest.contracts.events import Use
 from palimpsest.contracts.policy import Policy, recorded_policy
+from palimpsest.contracts.requests import Request
 from palimpsest.projections.duckdb.segments import reached
 from palimpsest.projections.lancedb.files import is_kept
 from palimpsest.projections.lancedb.store import FOLDER as LANCE_FOLDER
@@ -38,6 +39,7 @@ from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.answered import answer_of
 from palimpsest.streams.write.dry_run import DryRun
 from palimpsest.streams.write.owners import Owners
+from palimpsest.streams.write.serve import execute
 from palimpsest.streams.write.uses import summed
 from palimpsest.streams.write.writer import Writer
 
@@ -236,6 +238,12 @@ class Reader:
     def trial(self) -> DryRun:
         """An executor on the committed state that writes nothing."""
         return DryRun(self.log, self.policy_in_force(), self.clock)
+
+    def rehearse(self, *requests: Request[Any]) -> None:
+        """RefusedError if one of these requests, carried out in order, would be refused."""
+        trial = self.trial()
+        for request in requests:
+            execute(trial, request)
 
     def onlooker(self) -> Writer:
         """A writer that decides and cannot write, for checks without the lock."""

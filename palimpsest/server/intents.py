@@ -46,6 +46,7 @@ from palimpsest.contracts.requests import (
     Request,
     SetExpiryRequest,
     SubmitRequest,
+    UpdateRequest,
 )
 from palimpsest.contracts.shown import Found, Happened, History, Hits, Page, ShownMemory
 from palimpsest.jobs.extract import memories_of, spoken
@@ -472,6 +473,28 @@ class Intents:
 
         for one in await self._store.call(left):
             await self.ask(_expiry(one), SetExpiryRequest, candidate_id=one, expires_at=expires_at)
+
+    async def rehearse_update(
+        self, memory: Found, expires_at: datetime | None, update: Mapping[str, Any]
+    ) -> None:
+        """RefusedError if the memory cannot have both, the expiry and the update.
+
+        An expired memory gets its expiry first, because its text cannot change before.
+        """
+
+        def rehearsed(store: Palimpsest) -> None:
+            ends = [
+                self._request(
+                    store, SetExpiryRequest, {"candidate_id": one, "expires_at": expires_at}
+                )
+                for one in to_expire(store.reader, memory["memory_id"], expires_at)
+            ]
+            says = self._request(store, UpdateRequest, update)
+            first, then = (ends, [says]) if memory["state"] == "expired" else ([says], ends)
+            store.reader.rehearse(*first, *then)
+
+        if not await self.was_asked("update"):
+            await self._asked(rehearsed)
 
     async def require_same(self, memory_id: str) -> None:
         """RefusedError if the key was used for another request, such as another expiry of this."""

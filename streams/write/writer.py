@@ -478,7 +478,7 @@ class Writer:
         known = ledger.entries.get(prepared.candidate_id)
         if known is not None:
             same = _is_known(item, prepared, known)
-            return _known(known) if same else rejected(item, CONFLICT)
+            return _known(known, self.clock()) if same else rejected(item, CONFLICT)
         now = self.clock()
         admit = self._admission(item, prepared, owner, {}, now)
         decided = decide(admit, ledger, self.policy, now)

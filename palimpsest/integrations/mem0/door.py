@@ -204,6 +204,8 @@ async def _update(asked: _Call) -> Row:
     await intents.require_same(memory["memory_id"])
     ends = bodies.ending(body.expiration_date)
     sets, is_over = body.model_fields_set, memory["state"] == "expired"
+    if sets > bodies.CLEARED:
+        await intents.rehearse_update(memory, ends, _update_of(memory, body))
     if is_over and bodies.CLEARED & sets:
         memory = await _end(intents, memory, ends)
     if sets != bodies.CLEARED:
@@ -220,15 +222,24 @@ async def _end(intents: Intents, memory: Found, ends: datetime | None) -> Found:
 
 
 async def _say(intents: Intents, memory: Found, body: bodies.UpdateMemory) -> None:
+    update = _update_of(memory, body)
+    done = await intents.ask("update", UpdateRequest, **update)
+    if not done["changed"] and (body.metadata is not None or body.timestamp is not None):
+        about = memory["metadata"] if body.metadata is None else update["metadata"]
+        when = bodies.time_of(body.timestamp)
+        await intents.add([{**repeat_of(memory, update["text"]), "metadata": about, **when}])
+
+
+def _update_of(memory: Found, body: bodies.UpdateMemory) -> Row:
+    """The fields of the request that gives a memory its new text, metadata and time."""
     about = {name: memory["metadata"][name] for name in SAID_BY if name in memory["metadata"]}
-    metadata = None if body.metadata is None else {**body.metadata, **about}
-    text = body.text or memory["face"]
-    when = bodies.time_of(body.timestamp)
-    how = {"memory_id": memory["memory_id"], "text": text, "merge": True, "metadata": metadata}
-    done = await intents.ask("update", UpdateRequest, **how, **when)
-    if not done["changed"] and (metadata is not None or body.timestamp is not None):
-        about = memory["metadata"] if metadata is None else metadata
-        await intents.add([{**repeat_of(memory, text), "metadata": about, **when}])
+    return {
+        "memory_id": memory["memory_id"],
+        "text": body.text or memory["face"],
+        "merge": True,
+        "metadata": None if body.metadata is None else {**body.metadata, **about},
+        **bodies.time_of(body.timestamp),
+    }
 
 
 async def _delete(asked: _Call) -> Row:

@@ -127,7 +127,7 @@ class _Owned:
         await self._app({**request.scope, "headers": headers.raw}, receive, send)
         content = b"".join(parts)
         answer = read_json(content) if content not in (b"", b"null") else None
-        return {**answer, "id": message["id"]} if real else answer
+        return {**answer, "id": message["id"]} if real and answer is not None else answer
 
 
 def _has_real_id(message: dict[str, Any]) -> bool:

@@ -54,7 +54,7 @@ def test_an_item_that_is_not_indexed_comes_after_all_that_are(
 ) -> None:
     items.put(ADA, "a", {**PIZZA, "by": "a"}, index=False)
     items.put(ADA, "b", SUSHI)
-    query = {"query": "pizza with olives"}
+    query: dict[str, Any] = {"query": "pizza with olives"}
     assert [(one.key, one.score is None) for one in items.search(ADA, **query)] == [
         ("b", False),
         ("a", True),

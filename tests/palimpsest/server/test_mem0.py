@@ -111,6 +111,29 @@ def test_an_expiry_under_a_key_is_set_once(served: Use[None]) -> None:
     served(used)
 
 
+def test_an_update_of_which_a_part_is_refused_changes_nothing(served: Use[None]) -> None:
+    """The text may change, but only a person may say that a memory never expires."""
+
+    async def used(server: Server) -> None:
+        [row] = await added(server, PIZZA, expiration_date="2999-01-01")
+        [forever] = await added(server, SUSHI)
+        for one, day in ((row, None), (forever, "2999-01-01")):
+            before = await answer(server, "GET", path_of(one))
+            for headers in ({}, {"Idempotency-Key": f"both {day}"}):
+                body = {"text": "Ada likes soup", "expiration_date": day}
+                refused = await server.ask("PUT", path_of(one), body, headers=headers)
+                assert (refused.status_code, refused.json()["reason"]) == (409, "outranked")
+                assert await answer(server, "GET", path_of(one)) == before
+        body = {"text": "Ada likes soup", "expiration_date": "2999-06-01"}
+        for _ in range(2):
+            done = await answer(
+                server, "PUT", path_of(row), body, headers={"Idempotency-Key": "later"}
+            )
+            assert (done["memory"], done["expiration_date"]) == ("Ada likes soup", "2999-06-01")
+
+    served(used)
+
+
 def test_an_event_is_about_its_own_message(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         first, again = await added(server, PIZZA, f"{PIZZA}  ")

@@ -10,7 +10,6 @@ import tempfile
 import zlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
@@ -19,10 +18,10 @@ import orjson
 from palimpsest.cleaning.columns import Columns, is_usual_text
 from palimpsest.cleaning.texts import ScopedText
 from palimpsest.contracts.errors import UsageError
-from palimpsest.sources.file_copies import copy_file
+from palimpsest.sources.file_copies import copy_file, slices
 from palimpsest.streams.embedder import Progress
 from palimpsest.streams.intake import MAX_KEPT_BYTES, RowReader
-from palimpsest.streams.intake.parquet import values_of
+from palimpsest.streams.intake.parquet import read_parquet, values_of
 from palimpsest.streams.intake.tables import delimiter_of
 
 Form = Literal["csv", "json", "parquet", "arrow", "stream", "lines"]
@@ -42,6 +41,15 @@ _ENDINGS: dict[str, tuple[Form, ...]] = {
     **dict.fromkeys((".arrow", ".feather"), ("arrow", "stream")),
 }
 """The forms that file name endings indicate."""
+_PACKED = (
+    b"PK\x03\x04",
+    b"\x28\xb5\x2f\xfd",
+    b"BZh",
+    b"\xfd7zXZ\x00",
+    b"%PDF-",
+    b"\xd0\xcf\x11\xe0",
+)
+"""How archives (zip; so do workbooks), zstd, bzip2, xz, PDF and older workbooks begin."""
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _MARK = b"\xef\xbb\xbf"
 _SUFFIXES: dict[Form, str] = {"csv": ".csv", "json": ".jsonl"}
@@ -64,8 +72,10 @@ class InputFile:
     def values(self) -> Iterator[Any]:
         """Each row as an object; a row that is not one as its bytes or as the value read."""
         match self.form:
-            case "csv" | "json" | "parquet":
+            case "csv" | "json":
                 yield from self._read()
+            case "parquet":
+                yield from self._parquet_values()
             case "arrow" | "stream":
                 yield from _arrow_values(self.path, self.form)
             case "lines":
@@ -107,6 +117,11 @@ class InputFile:
             except orjson.JSONDecodeError:
                 yield row.raw
 
+    def _parquet_values(self) -> Iterator[Any]:
+        for values, share in read_parquet(str(self.path)):
+            self._share = share
+            yield values
+
     def _lines(self) -> Iterator[bytes]:
         with _unpacked(self.path) as file:
             first = next(file, b"")
@@ -146,15 +161,15 @@ def _form_of(path: Path) -> Form:
         if start.startswith(magic):
             return form
     named = _named_forms(path)
-    if named == ("csv",):
-        return "csv"
-    if named and named != ("json",):
+    if named and named not in (("csv",), ("json",)):
         raise UsageError(f"{path} has no rows, or is not what its name says")
     with _unpacked(path) as unpacked:
         begin = unpacked.read(_BEGINNING)
     if begin.startswith(_UTF_16):
         raise UsageError(f"{path} is in UTF-16: write it as UTF-8")
-    return "json" if named or _begins_json(begin) else "lines"
+    if begin.startswith(_PACKED) or b"\0" in begin.partition(b"\n")[0]:
+        raise UsageError(f"{path} is no text, or is packed: unpack it, or save its table as CSV")
+    return named[0] if named else "json" if _begins_json(begin) else "lines"
 
 
 def _named_forms(path: Path) -> tuple[Form, ...]:
@@ -200,8 +215,12 @@ def input_file(name: str, columns: Columns) -> Iterator[InputFile]:
         path = Path(folder) / "stdin"
         own = sys.stdin is sys.__stdin__
         lines = open(0, "rb", closefd=False) if own else sys.stdin.buffer  # noqa: SIM115
-        with path.open("wb") as kept:
-            shutil.copyfileobj(cast("IO[bytes]", lines), kept)
+        try:
+            with path.open("wb") as kept:
+                shutil.copyfileobj(cast("IO[bytes]", lines), kept)
+        except OSError as error:
+            where = error.filename or f"standard input, or its copy {path}"
+            raise OSError(error.errno, error.strerror, where) from error
         yield InputFile(_named(path, columns))
 
 
@@ -282,11 +301,7 @@ def _copy_arrow(path: Path, to: Path, removed: Collection[int], form: Form) -> N
 
 
 def rows_kept(table: Any, kept: Sequence[int]) -> Any:
-    """Some rows of an Arrow table, in order; `take` and `filter` do not support every type."""
+    """Some rows of an Arrow table, in order."""
     import pyarrow as pa
 
-    parts = [table.slice(0, 0)]
-    for _, run in groupby(enumerate(kept), key=lambda place: place[1] - place[0]):
-        rows = [row for _, row in run]
-        parts.append(table.slice(rows[0], len(rows)))
-    return pa.concat_tables(parts).combine_chunks()
+    return pa.concat_tables([table.slice(0, 0), *slices(table, kept)]).combine_chunks()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, count
+from itertools import chain, count, groupby
 from pathlib import Path
 from typing import Any
 
@@ -103,19 +104,45 @@ def _noted(lines: Iterable[str], notes: list[str]) -> Iterator[str]:
 
 
 def _copy_parquet(path: Path, to: Path, removed: Collection[int], values: NewValues) -> None:
+    """Copy each row group as one of the same compression, unless no row of it is left."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile, ParquetWriter
 
-    with ParquetFile(path) as file, ParquetWriter(to, file.schema_arrow) as writer:
-        before = 0
-        for batch in file.iter_batches(BATCH):
-            table = pa.Table.from_batches([batch], file.schema_arrow)
-            numbers = range(before + 1, before + 1 + table.num_rows)
-            before += table.num_rows
-            here = {n - numbers[0]: values[n] for n in values if n in numbers}
-            for name in dict.fromkeys(name for values in here.values() for name in values):
-                table = _with_values(table, {n: values[name] for n, values in here.items()}, name)
-            writer.write_table(table.filter(pa.array([n not in removed for n in numbers])))
+    with ParquetFile(path) as file:
+        schema = file.schema_arrow
+        with ParquetWriter(to, schema, compression=_compression(file.metadata)) as writer:
+            before = 0
+            for group in range(file.num_row_groups):
+                parts = [schema.empty_table()]
+                for batch in file.iter_batches(BATCH, row_groups=[group]):
+                    table = pa.Table.from_batches([batch], schema)
+                    numbers = range(before + 1, before + 1 + table.num_rows)
+                    before += table.num_rows
+                    here = {n - numbers[0]: values[n] for n in values if n in numbers}
+                    for name in dict.fromkeys(name for new in here.values() for name in new):
+                        new = {n: values[name] for n, values in here.items()}
+                        table = _with_values(table, new, name)
+                    kept = [n for n, number in enumerate(numbers) if number not in removed]
+                    parts += slices(table, kept)
+                if (rows := pa.concat_tables(parts)).num_rows:
+                    writer.write_table(rows)
+
+
+def _compression(metadata: Any) -> str:
+    """The compression of most columns; a file without rows has none."""
+    if not metadata.num_row_groups:
+        return "NONE"
+    group = metadata.row_group(0)
+    counts = Counter(group.column(n).compression for n in range(group.num_columns))
+    name: str = next((name for name, _ in counts.most_common(1)), "NONE")
+    return "NONE" if name == "UNCOMPRESSED" else name
+
+
+def slices(table: Any, kept: Sequence[int]) -> Iterator[Any]:
+    """Rows of an Arrow table as slices of it; `take` and `filter` do not support every type."""
+    for _, run in groupby(enumerate(kept), key=lambda place: place[1] - place[0]):
+        rows = [row for _, row in run]
+        yield table.slice(rows[0], len(rows))
 
 
 def _with_values(table: Any, new: Mapping[int, Any], name: str) -> Any:

@@ -105,6 +105,7 @@ def test_lines_of_text(tmp_path: Path) -> None:
     assert texts(bracket) == ["[2026-01-01] started", "{x} failed"]
 
 
+KIND = pa.map_(pa.int8(), pa.int8())
 ROWS: list[dict[str, Any]] = [
     {"text": "a", "inner": {"said": "x", "list": [1, 2]}, "n": float("nan")},
     {"text": None, "inner": None, "n": 1.0},
@@ -118,6 +119,38 @@ def test_parquet_keeps_nested_columns(tmp_path: Path) -> None:
     assert texts(path) == ["a", None, "b"]
     assert texts(path, Columns("inner.said")) == ["x", None, "y"]
     assert pq.read_table(io.BytesIO(copied(path, {0}))).slice(1).equals(table.slice(2))
+
+
+def test_parquet_has_columns_that_json_has_no_words_for(tmp_path: Path) -> None:
+    """Bytes beside a text, views of strings, dictionaries of views."""
+    views = pa.array(["a", "b", "a"], pa.string_view())
+    table = pa.table(
+        {"text": views, "image": [b"\xff\x00"] * 3, "map": pa.array([[(1, 2)]] * 3, KIND)}
+    )
+    pq.write_table(table, path := tmp_path / "a.parquet")
+    assert texts(path) == ["a", "b", "a"]
+    assert pq.read_table(io.BytesIO(copied(path, {1}))).to_pylist() == table.to_pylist()[::2]
+    names = pa.array(["a", "b"], pa.string_view())
+    kind = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.uint32()), names)
+    with pa.ipc.new_file(
+        str(path := tmp_path / "a.arrow"), pa.schema({"text": kind.type})
+    ) as arrow:
+        arrow.write_table(pa.table({"text": kind}))
+    assert texts(path) == ["a", "b", "a"]
+
+
+def test_parquet_keeps_its_compression_and_its_row_groups(tmp_path: Path) -> None:
+    table = pa.table({"text": [f"text {n}" for n in range(3_000)]})
+    for compression in ("zstd", "none"):
+        path = tmp_path / f"{compression}.parquet"
+        pq.write_table(table, path, row_group_size=1_500, compression=compression)
+        copy = pq.ParquetFile(io.BytesIO(copied(path, {0, 2_999})))
+        assert copy.read().equals(table.slice(1, 2_998))
+        assert [copy.metadata.row_group(n).num_rows for n in range(copy.num_row_groups)] == [
+            1_499
+        ] * 2
+        given = pq.ParquetFile(path).metadata.row_group(0).column(0).compression
+        assert copy.metadata.row_group(0).column(0).compression == given
 
 
 @pytest.mark.parametrize("form", [pa.ipc.new_file, pa.ipc.new_stream])
@@ -142,6 +175,9 @@ def test_arrow_keeps_its_schema_and_its_format(tmp_path: Path, form: Any) -> Non
         ("a.csv", b'text\n"a\n', "is not closed"),
         ("a.csv", "text\na\n".encode("utf-16"), "UTF-16"),
         ("a.txt", "text\na\n".encode("utf-16"), "UTF-16"),
+        ("a.csv", b"PK\x03\x04 and no more", "no text, or is packed"),
+        ("a.txt", b"SQLite format 3\x00 and more", "no text, or is packed"),
+        ("a.jsonl", b"\x28\xb5\x2f\xfd and more", "no text, or is packed"),
         ("a.parquet", b"", "not what its name says"),
         ("a.parquet", b"PAR1 and no more", "not a Parquet file, or is damaged"),
         ("a.arrow", b"ARROW1 and no more", "not an Arrow file, or is damaged"),

@@ -88,7 +88,18 @@ def find_duplicates(
     preferred = _Preferred(texts, rules.keep)
     if rules.within is not None:
         kept = preferred.order(preferred.of_groups(groups))
-        found.joins += join_within(kept, texts, rules.within, vectors, groups.unite, progress)
+        refused = set[int]()
+
+        def unite(row: int, other: int) -> bool:
+            """Unite two groups, and note a row that a separation keeps from it."""
+            united = groups.unite(row, other)
+            if not united:
+                refused.add(row)
+            return united
+
+        joins = join_within(kept, texts, rules.within, vectors, unite, progress)
+        found.joins += joins
+        found.held += len(refused.difference(join.row for join in joins))
     found.embedded = len(vectors) if by_words and store is None else len(texts.texts)
     _settle(found, groups, preferred)
     return found

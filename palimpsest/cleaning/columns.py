@@ -65,6 +65,8 @@ class Columns:
                 return ScopedText(None, f"not_utf8: byte {error.start} of the text is not UTF-8")
         if _is_missing(text):
             return ScopedText(None, "no_text: the text is missing")
+        if not isinstance(text, str):
+            return ScopedText(None, "field: the text is not a string")
         try:
             text = _TEXT.validate_python(text)
         except ValidationError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,8 @@ from palimpsest.cleaning.columns import Columns
 from palimpsest.cleaning.documents import duplicates_of, summary_of
 from palimpsest.cleaning.files import TEXT, batch_values, rows_kept
 from palimpsest.cleaning.separated import SeparatedPair
+from palimpsest.cleaning.within import LEAST_WITHIN
+from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.embedder import Engine, Progress
 from palimpsest.streams.policies import load_policy
@@ -46,18 +48,23 @@ def clean(
 ) -> CleanedTable:
     """Remove the duplicates from rows or from a dataframe; nothing is written.
 
-    `data` is an iterable of texts or of rows (dictionaries), or any table that Arrow's PyCapsule
-    interface reads: pandas (from 2.2), polars, DuckDB, pyarrow. `text` is the column of the texts;
-    if it is not given, it is guessed. Only rows that are equal in the columns `by` are joined.
-    `policy` is a preset, a file's name or a `Policy`. `within` also joins by cosine alone, from
-    this similarity on. `keep` says which row of a group stays: `first`, `newest` or `longest`. The
-    pairs of texts in `separate` stay apart. Rows that cannot be read stay, and are named in the
-    summary. Raises UsageError if a column is missing, ModelError if the model is.
+    `data` is an iterable of texts or of rows (dictionaries), or any table, or series of texts, that
+    Arrow's PyCapsule interface reads: pandas (from 2.2), polars, DuckDB, pyarrow. `text` is the
+    column of the texts; if it is not given, it is guessed. Only rows that are equal in the columns
+    `by` are joined. `policy` is a preset, a file's name or a `Policy`. `within` also joins by
+    cosine alone, from this similarity on. `keep` says which row of a group stays: `first`, `newest`
+    or `longest`. The pairs of texts in `separate` stay apart. Rows that cannot be read stay, and
+    are named in the summary. Raises UsageError for an argument that is wrong, ModelError if the
+    model is missing.
     """
+    if keep not in NEEDED:
+        raise UsageError(f"keep should be one of {', '.join(NEEDED)}")
+    if within is not None and not LEAST_WITHIN <= within <= 1:
+        raise UsageError(f"within should be a cosine from {LEAST_WITHIN} to 1")
     rows, table = _rows_of(data)
     wanted = Columns(text, (by,) if isinstance(by, str) else tuple(by))
     columns = wanted.found(_values(rows), needs_moment=NEEDED[keep])
-    pairs = [SeparatedPair(*pair) for pair in separate]
+    pairs = [_pair_of(pair) for pair in separate]
     known = load_policy(policy) if isinstance(policy, str) else policy
     rules = Rules(known, within, keep, pairs)
 
@@ -81,11 +88,40 @@ def clean(
 def _rows_of(data: Any) -> tuple[Any, Any]:
     """The rows, and the same as an Arrow table if the data is one."""
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
-        import pyarrow as pa
-
-        table = pa.table(data)
+        table = _table_of(data)
         return table, table
-    return [*data], None
+    if isinstance(data, str | bytes | Mapping):
+        raise UsageError("data should be several texts or rows, not a single one")
+    try:
+        return [*data], None
+    except TypeError:
+        what = type(data).__name__
+        raise UsageError(f"data should be texts, rows or a table, not {what}") from None
+
+
+def _table_of(data: Any) -> Any:
+    """An Arrow table of a dataframe, or of a series, which is its only column."""
+    import pyarrow as pa
+
+    try:
+        if hasattr(data, "__arrow_c_stream__"):
+            columns = pa.chunked_array(data)
+        else:
+            columns = pa.chunked_array([pa.array(data)])
+        if pa.types.is_struct(columns.type):
+            return pa.table(data)
+        return pa.table({TEXT: columns})
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        what = type(error).__name__
+        raise UsageError(f"Arrow cannot read the table ({what}): give its rows instead") from None
+
+
+def _pair_of(pair: Any) -> SeparatedPair:
+    match pair:
+        case (str() as text, str() as other):
+            return SeparatedPair(text, other)
+        case _:
+            raise UsageError("separate should have pairs of texts")
 
 
 def _values(rows: Any) -> Iterator[Any]:

@@ -15,6 +15,8 @@ from palimpsest.streams.search.exact import cosine
 
 WITHIN = "within"
 """The rule that joins by cosine alone."""
+LEAST_WITHIN = 0.5
+"""The lowest cosine that may join two texts."""
 DIFFERS = "differs"
 """The mark of two texts that are not near-identical and show no cue."""
 _BLOCK = 256

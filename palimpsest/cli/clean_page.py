@@ -128,7 +128,7 @@ def _examples(title: str, rows: Sequence[Duplicate]) -> Iterator[str]:
     for row in rows:
         older, newer = compared(row["partner_text"], row["text"])
         cues = f" · {', '.join(row['stopped'])}" if row["stopped"] else ""
-        whole = f'data-a="{escape(row["text"])}" data-b="{escape(row["partner_text"])}"'
+        whole = f'data-a="{_kept(row["text"])}" data-b="{_kept(row["partner_text"])}"'
         yield (
             f"<li><p><b>{row['score']:.4f}</b> {text_of(row['rule'])}{text_of(cues)} ·"
             f" rows {row['partner_row']:,} and {row['row']:,}, kept {row['kept_row']:,}</p>"
@@ -136,6 +136,11 @@ def _examples(title: str, rows: Sequence[Duplicate]) -> Iterator[str]:
             f'<p><label><input type="checkbox" class="apart" {whole}> not these</label></p></li>'
         )
     yield "</ol>"
+
+
+def _kept(text: str) -> str:
+    """A text as an attribute that a browser reads unchanged: it would read a bare CR as LF."""
+    return escape(text).replace("\r", "&#13;")
 
 
 def _groups(found: Cleaned) -> Iterator[str]:
@@ -157,7 +162,7 @@ def _groups(found: Cleaned) -> Iterator[str]:
 
 def _unreadable(answer: Mapping[str, Any]) -> Iterator[str]:
     if answer["unreadable"]:
-        yield f"<h2>{counted(answer['unreadable'], 'row')} that cannot be read, and stay</h2><ul>"
+        yield f"<h2>{_unread(answer)}</h2><ul>"
         for row in answer["unreadable_rows"]:
             yield f"<li>row {row['row']:,}: {text_of(row['detail'])}</li>"
         yield "</ul>"
@@ -195,12 +200,17 @@ def summary_lines(answer: Mapping[str, Any]) -> list[str]:
         lines.append("the policy would compose texts: each row keeps its own")
     lines += [f"{name}: {answer[name]}" for name in ("to", "duplicates", "report") if answer[name]]
     if answer["unreadable"]:
-        lines.append(f"{counted(answer['unreadable'], 'row')} that cannot be read, and stay:")
+        lines.append(f"{_unread(answer)}:")
         lines += [
             f"  row {row['row']}: {row['reason']}: {row['detail']}"
             for row in answer["unreadable_rows"]
         ]
     return lines
+
+
+def _unread(answer: Mapping[str, Any]) -> str:
+    stay = "stays" if answer["unreadable"] == 1 else "stay"
+    return f"{counted(answer['unreadable'], 'row')} that cannot be read, and {stay}"
 
 
 def _within(within: Mapping[str, Any] | None) -> Iterator[str]:

@@ -70,6 +70,14 @@ def test_a_separated_pair_stays_apart_whoever_joins_them() -> None:
     assert len(found.stays) == 1
 
 
+def test_a_join_by_cosine_that_a_separation_prevents_is_counted() -> None:
+    pair = SeparatedPair("Ada has 2 cats now", "Ada has 3 cats now")
+    found = cleaned([*pair], Rules(STANDARD, within=0.7, separated=[pair]))
+    assert (found.stays, found.held) == ({}, 1)
+    third = cleaned([*pair, "Ben sails"], Rules(STANDARD, within=0.7, separated=[pair]))
+    assert third.held == 1
+
+
 def test_a_verbatim_repeat_cannot_be_kept_apart() -> None:
     assert cleaned([DOG, DOG], Rules(STANDARD, separated=[SeparatedPair(DOG, DOG)])).stays == {1: 0}
 

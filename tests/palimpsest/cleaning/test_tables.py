@@ -53,6 +53,52 @@ def test_a_dataframe_gives_an_arrow_table(kind: pa.DataType) -> None:
     assert clean(Frame(table.slice(0, 0))).rows.num_rows == 0
 
 
+class OneColumn:
+    """A series of another library."""
+
+    def __init__(self, column: pa.ChunkedArray) -> None:
+        self._column = column
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._column.__arrow_c_stream__(requested_schema)
+
+
+def test_a_series_is_a_table_of_texts() -> None:
+    column = pa.array([DOG, LARGE, None])
+    for series in (column, OneColumn(pa.chunked_array([column]))):
+        found = clean(series)
+        assert found.kept == [0, 2]
+        assert found.rows.equals(pa.table({"text": [DOG, None]}))
+
+
+class Unreadable:
+    """A dataframe with a column that Arrow cannot express."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        raise pa.ArrowTypeError(DOG)
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "what"),
+    [
+        (DOG, {}, "several texts"),
+        (DOG.encode(), {}, "several texts"),
+        ({"text": [DOG, LARGE]}, {}, "several texts"),
+        (None, {}, "not NoneType"),
+        (Unreadable(), {}, "give its rows instead"),
+        ([DOG], {"keep": "oldest"}, "first, newest, longest"),
+        ([DOG], {"within": 90}, "from 0.5 to 1"),
+        ([DOG], {"within": float("nan")}, "from 0.5 to 1"),
+        ([DOG], {"separate": [DOG]}, "pairs of texts"),
+        ([DOG], {"separate": [(DOG, 1)]}, "pairs of texts"),
+    ],
+)
+def test_a_wrong_argument_is_named(data: Any, options: dict[str, Any], what: str) -> None:
+    with pytest.raises(UsageError, match=what) as refused:
+        clean(data, **options)
+    assert DOG not in str(refused.value)
+
+
 def test_pairs_stay_apart() -> None:
     assert clean([DOG, LARGE], separate=[(LARGE, DOG)]).kept == [0, 1]
 

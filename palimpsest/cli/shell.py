@@ -140,7 +140,10 @@ def _report(ctx: Any, problem: Problem, status: int) -> int:
 def _print_document(ctx: Any, problem: Problem) -> None:
     if ctx.params.get("as_json"):
         error = {name: value for name, value in asdict(problem).items() if value is not None}
-        Output(as_json=True).answer({"error": error}, str)
+        try:
+            Output(as_json=True).answer({"error": error}, str)
+        except OSError as full:
+            Output(as_json=False).problem(f"standard output: {full.strerror}")
 
 
 def _meaning(error: Exception) -> tuple[Problem, int]:

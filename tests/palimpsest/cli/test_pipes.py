@@ -39,3 +39,17 @@ def test_a_command_ends_as_it_would_have(
     assert done.returncode == status, done.stderr
     assert "Traceback" not in done.stderr
     assert "ipe" not in done.stderr.replace("palimpsest", "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux")  # noqa: PTH110
+@pytest.mark.parametrize("command", [["list", "ada"], ["list", "ada", "--json"]])
+def test_a_full_disk_behind_standard_output_is_told_in_a_sentence(
+    palimpsest: CommandLine, command: list[str]
+) -> None:
+    palimpsest.json("add", "ada", "Ada has a dog")
+    said = [sys.executable, "-m", "palimpsest", "--store", str(palimpsest.store), *command]
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        done = subprocess.run(said, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert "No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -74,6 +74,8 @@ def more_than(value: Any, most: int) -> bool:
 
 
 INT64, UINT64 = 2**63, 2**64
+_LONG_INTEGER = re.compile(rb"[0-9]{19}")
+"""What an integer of more than 64 bits has: looked for first, as hardly any row has one."""
 _DEEPEST_READ = 500
 
 
@@ -83,7 +85,9 @@ def read_json(raw: bytes) -> Any:
     Raises orjson.JSONDecodeError. Of what is nested over 500 levels, such an integer is a float.
     """
     found = orjson.loads(raw)
-    if any(isinstance(value, float) and abs(value) >= INT64 for value in _values(found)):
+    if _LONG_INTEGER.search(raw) and any(
+        isinstance(value, float) and abs(value) >= INT64 for value in _values(found)
+    ):
         return found if deeper_than(found, _DEEPEST_READ) else json.loads(raw)
     return found
 

@@ -140,6 +140,17 @@ class Installation:
         words = ["-m", "bench.worker", orjson.dumps(plan).decode()]
         return self._started(words, folder, web_port, {})
 
+    def echo(self, *, together: bool) -> Worker:
+        """Start a bare loop instead of a worker (see bench/echo.py); it has no metrics."""
+        folder = self.folder / "echo"
+        folder.mkdir()
+        plan = {
+            "bootstrap": self.connection.bootstrap,
+            "partitions": self.topics.partitions,
+            "together": together,
+        }
+        return self._started(["-m", "bench.echo", orjson.dumps(plan).decode()], folder, 0, {})
+
     def shipped_worker(self, name: str) -> Worker:
         """Start `palimpsest worker` without a model: unreadable records need none."""
         folder = self.folder / name

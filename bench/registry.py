@@ -65,6 +65,7 @@ FIGURES: dict[str, Measure] = {
     "worker": clustered.worker_and_embedder,
     "latency": clustered.latency,
     "partitions": spreading.latency,
+    "partitions-bare": spreading.bare_latency,
     "partitions-full": spreading.throughput,
     "failover": failing.failover,
     "worker-memory": failing.memory,

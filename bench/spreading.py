@@ -73,6 +73,42 @@ def latency(scale: Scale) -> list[Measured]:
     return [Measured(name, "", [ratio], 2, at_most=True, note=note, beside=beside)]
 
 
+def bare_latency(scale: Scale) -> list[Measured]:
+    """The same for a bare loop of transactions, which decides nothing and embeds nothing."""
+    count = scale.of(100, 2_000, 8_000)
+    spread = (1, 96) if scale.size != "small" else (1, 4)
+    beside: dict[str, float] = {}
+    medians: list[float] = []
+    for partitions in spread:
+        for together in (False, True):
+            found, worker, broker = _echoed(partitions, count, together=together)
+            medians.append(quantile(found, 0.5))
+            name = f"{partitions}, {'one producer' if together else 'a producer each'}"
+            beside |= {
+                f"{name}, p50 ms": medians[-1],
+                f"{name}, p95 ms": quantile(found, 0.95),
+                f"{name}, loop's processor ms each": worker,
+                f"{name}, broker's": broker,
+            }
+    note = f"{count} records at {RATE:.0f}/s, a producer for each partition"
+    name = f"a bare transactional loop, {spread[-1]} partitions divided by 1, p50"
+    return [Measured(name, "", [medians[2] / medians[0]], note=note, beside=beside)]
+
+
+def _echoed(partitions: int, count: int, *, together: bool) -> tuple[list[float], float, float]:
+    """Milliseconds of each record, and of the processor time of loop and broker for each."""
+    texts = [*islice(sentences(), count)]
+    with installation(partitions) as made:
+        echo = made.echo(together=together)
+        until(lambda: echo.says(READY), "the loop is ready")
+        asyncio.run(_offer(made, texts, RATE, "warm"))
+        cpu, broker = echo.cpu_seconds(), made.broker_cpu_seconds()
+        offered, decided = asyncio.run(_offer(made, texts, RATE, "timed"))
+        cpu, broker = echo.cpu_seconds() - cpu, made.broker_cpu_seconds() - broker
+    timed = [1e3 * (decided[number] - offered[number]) for number in range(count)]
+    return timed, 1e3 * cpu / count, 1e3 * broker / count
+
+
 def throughput(scale: Scale) -> list[Measured]:
     """Decisions per second of a worker that is offered more new texts than it can embed."""
     count = scale.of(100, 2_500, 12_000)

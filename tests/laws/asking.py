@@ -63,6 +63,22 @@ FORMS: tuple[Callable[[str], str], ...] = (
     str.title,
     lambda text: "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text),
 )
+VECTOR = {"model": "other", "engine": "stub", "dimension": 2, "data": "ADwAAA=="}
+"""Along the first of two axes."""
+AUDIT = {
+    "position": 1,
+    "seed": "1 2",
+    "joins": 1,
+    "digest": "d",
+    "target": 0.01,
+    "confidence": 0.95,
+}
+LABEL = {"audit": "an audit", "pair": "x", "label": "right", "shown": "s"}
+CERTIFICATE = {
+    "audit": "an audit",
+    **dict.fromkeys(("joins", "labels", "errors", "probes", "found", "most"), 1),
+    **dict.fromkeys(("detected", "bound"), 1.0),
+}
 CONSOLIDATE = load_policy("layered").model_dump(mode="json")["consolidate"]
 
 
@@ -584,6 +600,19 @@ class Story:
         text = f"{self.choice(*WORDS)} and {self.choice(*WORDS)}"
         return {"decision_id": decision_id, "text": text, "sources": sources}
 
+    def vectors(self) -> dict[str, Any] | None:
+        """Another model's vector of a candidate's text."""
+        owner = self.choice(*OWNERS)
+        entries = [*self.house.writer.ledger(owner).entries.values()]
+        if not entries:
+            return None
+        name = self._random.choice(entries).id
+        return {"owner_id": owner, "vectors": ({"candidate_id": name, "vector": VECTOR},)}
+
+    def audit(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """A record about an audit, with a pair of its own if it is about one."""
+        return {**record, **({"pair": self.choice(*"xyz")} if "pair" in record else {})}
+
     def session(self) -> dict[str, Any]:
         """A session of an owner, which may have said nothing."""
         return {"owner_id": self.choice(*OWNERS), "session_id": self.choice("s", "t", "u")}
@@ -655,11 +684,25 @@ KINDS: dict[str, Callable[[Story], dict[str, Any] | None]] = {
     "set_expiry": Story.expiry,
     "set_names": lambda story: {"owner_id": story.choice(*OWNERS), "names": story.choice(*NAMES)},
     "set_policy": lambda story: {"policy": story.choice(*POLICIES).model_dump(mode="json")},
+    "add_vectors": Story.vectors,
+    "submit": lambda story: {"owner_id": story.choice(*OWNERS)},
+    "refuse": lambda story: {
+        "named": story.choice(*"xyz"),
+        "owner_id": story.choice(None, *OWNERS),
+        "reason": "nothing_to_undo",
+        "detail": "nothing undoes it",
+    },
+    "open_audit": lambda story: {"opened": story.audit(AUDIT)},
+    "label_audit": lambda story: {"labelled": story.audit(LABEL)},
+    "certify": lambda story: {"certified": story.audit(CERTIFICATE)},
 }
+UNRECORDED = frozenset({"check"})
+"""Requests that write nothing, so that none has a first answer."""
 OFTEN = {"settle": 16, "forget": 4, "update": 4, "reinstate": 6, "withdraw": 4}
-OFTEN |= dict.fromkeys(("reinstate_many", "restore"), 1)
+RARE = "reinstate_many restore add_vectors submit refuse open_audit label_audit certify"
+OFTEN |= dict.fromkeys(RARE.split(), 1)
 """How often a kind is drawn, if not twice: what takes out or brings back all of an owner hides the
-rest of a story."""
+rest of a story, and what no ledger folds adds nothing to it."""
 LOOKS = [
     *("reinstate", "unmerge", "reverse", "reinstate_many", "update", "undo", "forget"),
     *("retract", "restore", "run"),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from sqlite3 import IntegrityError
 from tempfile import TemporaryDirectory
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +21,7 @@ from palimpsest.streams.write import writer as write
 from palimpsest.streams.write.commit import DigestedAnswer
 from palimpsest.streams.write.writer import Writer
 from tests.laws import doors
-from tests.laws.asking import KINDS, Story
+from tests.laws.asking import KINDS, LOOKS, UNRECORDED, Story
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 STEPS = 60
@@ -46,6 +47,17 @@ def all_played() -> Counter[str]:
 @given(seed=st.integers(min_value=1_000))
 def test_a_request_means_one_thing_once_and_a_text_lives_once(seed: int) -> None:
     played(seed)
+
+
+def test_the_stories_know_every_request() -> None:
+    """One that is missing there would be under no law, and nobody would notice."""
+    kinds = {
+        name: kind
+        for kind in get_args(get_args(AnyRequest)[0])
+        for name in get_args(kind.model_fields["request"].annotation)
+    }
+    assert KINDS.keys() | UNRECORDED == kinds.keys()
+    assert {*LOOKS} == {name for name, kind in kinds.items() if "dry_run" in kind.model_fields}
 
 
 @pytest.mark.long

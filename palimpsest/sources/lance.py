@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.contracts.errors import missing_extra
-from palimpsest.projections.lancedb.files import is_installed
 from palimpsest.sources.contract import Item, Kind, SourcePlace, one_of
 from palimpsest.streams.intake.parquet import values_of
 
@@ -43,9 +42,10 @@ class LanceSource:
 
     def __init__(self, place: SourcePlace) -> None:
         """UsageError if the table is not named, or LanceDB is not installed."""
-        if not is_installed():
-            raise missing_extra("a LanceDB table", "lancedb")
-        import lancedb
+        try:
+            import lancedb
+        except ModuleNotFoundError:
+            raise missing_extra("a LanceDB table", "lancedb") from None
 
         folder, self.name = locate_table(place)
         self._table = lancedb.connect(folder).open_table(self.name)

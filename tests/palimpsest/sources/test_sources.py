@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -386,3 +387,10 @@ def test_lancedb_gives_all_rows_however_many_batches_they_are(tmp_path: Path) ->
     source = open_source(SourcePlace(tmp_path))
     assert [row["id"] for row in source.rows() if isinstance(row, dict)] == wanted
     assert source.share == 1
+
+
+def test_a_table_needs_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lancedb.connect(tmp_path).create_table("notes", [{"text": "Ada has a boat"}])
+    monkeypatch.setitem(sys.modules, "lancedb", None)
+    with pytest.raises(UsageError, match=r"pip install 'palimpsest-memory\[lancedb\]'"):
+        open_source(SourcePlace(tmp_path / "notes.lance"))

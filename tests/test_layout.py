@@ -54,6 +54,9 @@ MAY_NOT_IMPORT = {
 }
 """The runtimes share the log and the writer, and know nothing of each other."""
 
+OPERATIONS = "palimpsest.server.operations"
+"""The table of all operations that HTTP and MCP offer."""
+
 ROOMS = (
     ("client", "process", "charts", "sources", "settings"),
     ("backends",),
@@ -80,6 +83,9 @@ PUBLIC = (
 
 SUITES = frozenset("cluster conformance designs docs laws recorded reliability".split())
 """Folders of tests about the whole; every other one has the tests of the package at its place."""
+
+ARROWS = 120
+"""Pairs of packages of which one imports the other: the more there are, the less rooms divide."""
 
 MODULES_PER_FOLDER = 15
 CROWDED = frozenset({"contracts", "streams/core"})
@@ -205,6 +211,27 @@ def wrong_rooms(modules: Tree) -> list[str]:
     ]
 
 
+def arrows(modules: Tree) -> set[tuple[str, str]]:
+    """Return each pair of packages of which the first imports something of the second.
+
+    A package is what stands directly in `palimpsest`, linked folders and single modules included;
+    an import counts wherever it stands, and for types alone, too.
+    """
+    return {
+        (package, other)
+        for module, tree in modules.items()
+        for name in imported(tree)
+        if within(name, (PACKAGE,))
+        for package, other in [(_package_of(module, modules), _package_of(name, modules))]
+        if package != other
+    }
+
+
+def _package_of(name: str, modules: Tree) -> str:
+    top = ".".join(name.split(".")[:2])
+    return top if top in modules else PACKAGE
+
+
 def reached_by_core(modules: Tree) -> set[str]:
     """Return the core and every module of ours that importing it runs, packages included."""
     reached: set[str] = set()
@@ -288,6 +315,52 @@ def test_an_import_of_a_higher_room_is_found(tmp_path: Path) -> None:
         "palimpsest.queries.a -> palimpsest.jobs.c",
         "palimpsest.web.a -> palimpsest.integrations.hook",
     ]
+
+
+def test_few_packages_know_of_each_other(ours: Tree) -> None:
+    assert len(arrows(ours)) <= ARROWS
+
+
+def test_an_arrow_is_counted_once_for_each_pair_of_packages(tmp_path: Path) -> None:
+    files = {
+        "contracts/a.py": "x = 1",
+        "streams/a.py": "from palimpsest.streams import b\nimport palimpsest.contracts.a",
+        "streams/b.py": "def f():\n    from palimpsest.contracts.a import x",
+        "palimpsest/web/a.py": "if TYPE_CHECKING:\n    from palimpsest.streams.b import f",
+        "palimpsest/mem0.py": "from palimpsest import web",
+    }
+    assert arrows(write_tree(tmp_path, files)) == {
+        ("palimpsest.streams", "palimpsest.contracts"),
+        ("palimpsest.web", "palimpsest.streams"),
+        ("palimpsest.mem0", "palimpsest.web"),
+    }
+
+
+def test_a_request_of_an_operation_is_made_once_by_the_facade_and_by_no_door(ours: Tree) -> None:
+    """So an operation is stated by its request, handler, method, command and entry of the table."""
+    requests = {
+        name.rpartition(".")[2]
+        for name in imported(ours[OPERATIONS])
+        if name.startswith("palimpsest.contracts.requests.") and name.endswith("Request")
+    }
+    requests.remove("Request")
+    assert len(requests) > 10
+    for package in ("palimpsest.server", "palimpsest.cli"):
+        assert set(calls_of(requests, ours, package)) == set()
+    made = Counter(calls_of(requests, ours, "palimpsest.api"))
+    two_operations = {"SessionRequest"}  # of the end of a session, and of its compaction
+    assert made == Counter({name: 1 + (name in two_operations) for name in requests})
+
+
+def calls_of(names: Iterable[str], modules: Tree, package: str) -> Iterator[str]:
+    """Yield the name of each call of one of these by its plain name, in a package."""
+    for module, tree in modules.items():
+        for node in ast.walk(tree) if within(module, (package,)) else ():
+            match node:
+                case ast.Call(func=ast.Name(id=name)) if name in names:
+                    yield name
+                case _:
+                    pass
 
 
 def test_a_folder_has_few_modules(ours: Tree) -> None:

@@ -5,47 +5,53 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 
 import pytest
 
 import palimpsest
-from palimpsest import Palimpsest
+from palimpsest import Palimpsest, Selection
 from palimpsest.api import store
+from palimpsest.projections.recall.from_ledger import Recollection
 from palimpsest.streams.core.evolve import evolve
 from tests.stub_engine import load_stub
 
 PACKAGE = Path(palimpsest.__file__).parents[1]
-FACADE = ("Statements.", "Submissions.")
+FACADE = ("Statements.", "Submissions.", "Reads.")
 COMPREHENSIONS = ("<listcomp>", "<genexpr>")
 
 
-def path_to_the_fold(call: Callable[[], object]) -> list[str]:
-    """The names of the calls from the facade's method to the first event that is folded."""
-    found: list[str] = []
+def path_to(end: CodeType, call: Callable[[], object]) -> list[CodeType]:
+    """The calls from the facade's method to the first one of `end`."""
+    found: list[CodeType] = []
 
     def profile(frame: FrameType, event: str, _argument: object) -> None:
-        if event == "call" and frame.f_code is evolve.__code__ and not found:
-            found.extend(_names(frame))
+        if event == "call" and frame.f_code is end and not found:
+            found.extend(_ours(frame))
 
     sys.setprofile(profile)
     try:
         call()
     finally:
         sys.setprofile(None)
-    facade = next(number for number, one in enumerate(found) if one.startswith(FACADE))
+    facade = next(n for n, one in enumerate(found) if one.co_qualname.startswith(FACADE))
     return found[facade:]
 
 
-def _names(frame: FrameType | None) -> list[str]:
+def path_to_the_fold(call: Callable[[], object]) -> list[str]:
+    """The names of the calls from the facade's method to the first event that is folded."""
+    return [one.co_qualname for one in path_to(evolve.__code__, call)]
+
+
+def _ours(frame: FrameType | None) -> list[CodeType]:
     """Ours, the outermost first, without comprehensions."""
-    names: list[str] = []
+    calls: list[CodeType] = []
     while frame is not None:
         code = frame.f_code
         if Path(code.co_filename).is_relative_to(PACKAGE) and code.co_name not in COMPREHENSIONS:
-            names.insert(0, code.co_qualname)
+            calls.insert(0, code)
         frame = frame.f_back
-    return names
+    return calls
 
 
 @pytest.fixture
@@ -102,3 +108,49 @@ def test_an_unmerge_takes_nine_calls_to_the_fold(memories: Palimpsest) -> None:
         "execute",
         "evolve",
     ]
+
+
+FLOORS = (
+    "palimpsest/api",
+    "palimpsest/queries",
+    "palimpsest/backends",
+    "streams/embedded",
+    "streams/write",
+    "projections",
+    "streams/core",
+)
+"""The packages of these paths, the highest first; each calls those below it."""
+OPENED = 12
+WITH = 3
+"""Files that a reader opens, too: the request, its answer and its command."""
+
+
+@pytest.mark.parametrize(
+    "operation",
+    ["submit", "recall", "confirm", "update", "unmerge", "undo", "reinstate", "forget", "retract"],
+)
+def test_few_files_are_opened_to_follow_a_call_and_none_calls_back_up(
+    memories: Palimpsest, operation: str
+) -> None:
+    rows = [{"owner_id": "ada", "text": text} for text in ("Ada has a boat", "a boat is Ada's")]
+    a, b = (str(one.candidate_id) for one in memories.submit(rows))
+    joined = memories.merge(a, b)["decision_id"]
+    if operation == "reinstate":
+        memories.unmerge(decision_id=joined)
+    calls: dict[str, Callable[[], object]] = {
+        "submit": lambda: memories.submit({"owner_id": "ada", "text": "fish swim"}),
+        "recall": lambda: memories.recall("ada", "boat"),
+        "confirm": lambda: memories.confirm(joined),
+        "update": lambda: memories.update(a, "Ada sold the boat"),
+        "unmerge": lambda: memories.unmerge(memory_id=a),
+        "undo": lambda: memories.undo(joined),
+        "reinstate": lambda: memories.reinstate(joined),
+        "forget": lambda: memories.forget(a),
+        "retract": lambda: memories.retract(Selection(owner_id="ada")),
+    }
+    end = Recollection.recall.__code__ if operation == "recall" else evolve.__code__
+    path = path_to(end, calls[operation])
+    files = [str(Path(one.co_filename).resolve().relative_to(PACKAGE)) for one in path]
+    floors = [next(n for n, one in enumerate(FLOORS) if file.startswith(one)) for file in files]
+    assert floors == sorted(floors)
+    assert len({*files}) + WITH <= OPENED

@@ -126,11 +126,11 @@ def _only_text_or_time(value: Any) -> Any:
     if isinstance(value, datetime):
         return value if value.tzinfo else value.replace(tzinfo=UTC)
     if not isinstance(value, str):
-        raise ValueError("a time must be an ISO 8601 string")
+        raise ValueError("must be an ISO 8601 time, as a string")
     try:
         parsed = datetime.fromisoformat(value)
     except ValueError:
-        raise ValueError("not an ISO 8601 time") from None
+        raise ValueError("must be an ISO 8601 time") from None
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
@@ -138,7 +138,7 @@ def _to_utc(value: datetime) -> datetime:
     try:
         return value.astimezone(UTC)
     except OverflowError:
-        raise ValueError("a time outside of the years 1 to 9999") from None
+        raise ValueError("must be a time in the years 1 to 9999") from None
 
 
 WireTime = Annotated[datetime, AwareDatetime, Meta(tz=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from itertools import takewhile
 from typing import Any, Literal, NoReturn
@@ -10,22 +11,32 @@ from uuid import UUID
 from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import (
+    Accessed,
     AnyEvent,
     AuditLabelled,
+    AuditOpened,
+    Certified,
+    Compacted,
+    Composed,
     Confirmed,
     Decided,
+    Embedded,
+    Erased,
     ExpirySet,
+    Invalid,
     Joined,
     JudgeSet,
     NamesSet,
     PolicySet,
     Ran,
     Redecided,
+    Refused,
     Reinstated,
     Restored,
     Retracted,
     Reversed,
     Separated,
+    SessionEnded,
     Settled,
     Speaker,
     Unchanged,
@@ -53,13 +64,25 @@ from palimpsest.streams.core.separations import separation
 
 Way = Literal["undo", "redo"]
 
-INSTEAD = {
+_NOTHING = "it changed no memory: there is nothing to undo"
+INSTEAD: Mapping[type[AnyEvent], str] = {
     Confirmed: "a confirmation changed no memory: `unmerge` its decision if it is wrong",
     NamesSet: "names are not undone: set the former ones again with `names`",
     PolicySet: "a policy is not undone: set the former one again with `policy set`",
     JudgeSet: "a judge is not undone: set the former one again in [judge]",
     AuditLabelled: "a label is not undone: label the pair again, and the later label counts",
     Ran: "a batch run is undone by its joins: `reverse` with `since` and `until`, or one by one",
+    SessionEnded: "the end of a session stands: `undo` the joins that it led to, one by one",
+    Compacted: "a compaction stands: the session's later memories are not affected",
+    Composed: "a composed text belongs to a join: `undo` the join",
+    Accessed: "a use stands: it changed no text and no join",
+    AuditOpened: "an audit is not undone: open another one",
+    Certified: "a certificate is not undone: label more pairs and certify again",
+    Invalid: "the row was not stored: correct it and submit it again",
+    Embedded: _NOTHING,
+    Refused: _NOTHING,
+    Unchanged: _NOTHING,
+    Erased: "what was erased is gone",
 }
 """What to do instead, for each kind of event that no request undoes."""
 
@@ -254,9 +277,7 @@ class _Naming:
             case ExpirySet(data=data):
                 return self._setting_expiry(data.candidate_id, data.expires_at, data.was)
             case _:
-                raise RefusedError(
-                    "not_undoable", INSTEAD.get(type(event), f"no request undoes {event.type}")
-                )
+                raise RefusedError("not_undoable", INSTEAD[type(event)])
 
     def undo_whole(self, cause: str, owner_id: str | None) -> Request[Any] | None:
         """The request that undoes everything a request hid or un-merged; None if it did neither.

@@ -521,7 +521,7 @@ def test_values_that_come_as_json_are_validated() -> None:
     ("use", "place", "problem"),
     [
         ({"count": 0}, "uses.0.count", "greater than or equal to 1"),
-        ({"at": 1772366400}, "uses.0.at", "must be an ISO 8601 string"),
+        ({"at": 1772366400}, "uses.0.at", "must be an ISO 8601 time, as a string"),
         ({"candidate_id": None}, "uses.0.candidate_id", "valid string"),
         (None, "uses.0", "valid dictionary or instance of Use"),
     ],

@@ -172,7 +172,7 @@ def test_an_update_keeps_when_a_memory_expires(store: Palimpsest, clock: Clock) 
         ({"ttl": "soon"}, "ttl: must be a number with a unit"),
         ({"ttl": -1}, "ttl: Input should be greater than 0"),
         ({"ttl": True}, "ttl: "),
-        ({"expires_at": 1700000000}, "expires_at: a time must be an ISO 8601 string"),
+        ({"expires_at": 1700000000}, "expires_at: must be an ISO 8601 time, as a string"),
         ({"ttl": "1d", "expires_at": "2027-01-01"}, "give one of expires_at and ttl"),
     ],
 )

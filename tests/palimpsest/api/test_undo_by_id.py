@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 from uuid import uuid4
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest import Palimpsest
 from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import (
+    AnyEvent,
+    Decided,
+    ExpirySet,
+    Joined,
+    Redecided,
+    Reinstated,
+    Restored,
+    Retracted,
+    Reversed,
+    Separated,
+    Settled,
+)
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requested import name_request
 from palimpsest.contracts.requests import JoinSelection, Selection
-from palimpsest.queries.undoing import request_for
+from palimpsest.queries.undoing import INSTEAD, request_for
 from palimpsest.streams.core.separations import separation
 from palimpsest.streams.policies import load_policy
 
@@ -276,6 +290,20 @@ def test_an_update_that_was_undone_is_back_by_the_request_that_undid_it(
     assert living(memories) == was
 
 
+WITH_A_REQUEST = frozenset(
+    {
+        *(Decided, Settled, Joined, Redecided, Reinstated, Reversed),
+        *(Separated, Retracted, Restored, ExpirySet),
+    }
+)
+
+
+def test_every_other_kind_of_event_says_what_to_do_instead() -> None:
+    kinds = {*get_args(AnyEvent)}
+    assert len(kinds) > 20
+    assert INSTEAD.keys() == kinds - WITH_A_REQUEST
+
+
 def test_what_no_request_undoes_says_what_to_do_instead(memories: Palimpsest) -> None:
     a, b, *_ = four(memories)
     decision = merge(memories, [a, b])
@@ -283,6 +311,11 @@ def test_what_no_request_undoes_says_what_to_do_instead(memories: Palimpsest) ->
     with pytest.raises(RefusedError, match=r"not_undoable: .*`unmerge`"):
         memories.undo(last_event(memories, a))
     memories.unmerge(decision_id=decision)
+    memories.end_session("ada", "s")
+    ended = orjson.loads([*memories.reader.log.lines()][-1][1])
+    assert ended["type"] == "palimpsest.session_ended.v1"
+    with pytest.raises(RefusedError, match=r"not_undoable: .*`undo` the joins"):
+        memories.undo(ended["id"])
     stored = memories.show_candidate(a)["decision_id"]
     with pytest.raises(RefusedError, match=r"no_update: .*`retract`"):
         memories.undo(stored)

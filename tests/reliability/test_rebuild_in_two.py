@@ -48,7 +48,7 @@ children: list[Watched] = []
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few events are many."""
+    """Counts a few events as many."""
     children.clear()
     monkeypatch.setattr(sharing, "MANY_EVENTS", 10)
     monkeypatch.setattr(sharing, "EVENTS_AT_ONCE", 10)
@@ -70,7 +70,7 @@ def filled(tmp_path: Path) -> Path:
 
 
 def wait_for_the_child(what: str, share: float) -> None:
-    """As the progress of a rebuild: this process folds on only once the child has folded, too."""
+    """The progress of a rebuild: this process continues only when the child has folded, too."""
     deadline = time.monotonic() + PATIENCE
     while children and not children[0].handed_over and children[0].process.poll() is None:
         assert time.monotonic() < deadline
@@ -109,7 +109,7 @@ def test_verify_folds_in_two_processes(folder: Path) -> None:
     assert children[0].handed_over
 
 
-def test_of_a_short_log_one_process_folds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_process_folds_a_short_log(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "MANY_EVENTS", 1_000)
     rebuilt(folder)
     assert not children

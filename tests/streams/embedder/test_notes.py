@@ -1,4 +1,4 @@
-"""What was found out about a file holds until the file is written to."""
+"""Notes about a file are used until the file is written to."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_file_that_was_written_to_is_hashed_again(
     assert len(hashed) == 2
 
 
-def test_nothing_is_noted_of_a_file_that_may_be_changing(
+def test_nothing_is_noted_about_a_file_that_may_be_changing(
     tmp_path: Path, weights: Path, hashed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A change within the same tick of the clock would leave its times as they are."""
@@ -66,7 +66,7 @@ def test_nothing_is_noted_of_a_file_that_may_be_changing(
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xff\xfe", b"1.2.3 abc"])
-def test_a_damaged_note_is_none(
+def test_a_damaged_note_counts_as_missing(
     tmp_path: Path, weights: Path, hashed: list[str], damage: bytes
 ) -> None:
     kept = Notes(tmp_path / "cache")
@@ -99,7 +99,7 @@ def test_subjects_and_files_have_their_own_notes(
     assert hashed == []
 
 
-def test_where_nothing_can_be_written_there_are_no_notes(
+def test_there_are_no_notes_if_nothing_can_be_written(
     tmp_path: Path, weights: Path, hashed: list[str]
 ) -> None:
     kept = Notes(weights / "cache")

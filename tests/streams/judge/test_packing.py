@@ -61,7 +61,7 @@ def test_a_pack_is_no_larger_than_the_models_answer_can_be() -> None:
     assert [len(some) for some in pack(pairs, SAME, short, policy.Judge())] == [10, 10, 5]
 
 
-def test_no_pairs_are_no_packs() -> None:
+def test_no_pairs_need_no_pack() -> None:
     assert pack([], SAME, UNKNOWN, policy.Judge()) == []
 
 
@@ -72,7 +72,7 @@ def test_an_answer_has_room_for_all_pairs_and_for_thinking() -> None:
 
 
 @given(st.text(max_size=300))
-def test_a_text_is_never_taken_for_shorter_than_a_byte_pair_coding_has_it(text: str) -> None:
+def test_no_text_is_estimated_shorter_than_its_byte_pair_encoding(text: str) -> None:
     assert 2 * tokens(text) > len(text.encode())
 
 
@@ -84,7 +84,7 @@ def test_a_price_is_that_of_all_that_was_read_and_written() -> None:
     assert model("claude-opus-5-5").cost(usage) == pytest.approx(0.08)
 
 
-def test_long_requests_are_dearer_where_the_service_says_so() -> None:
+def test_long_requests_cost_more_if_the_service_says_so() -> None:
     haiku = model("claude-haiku-5-5")
     assert haiku.cost(Usage(input_tokens=100_000)) == pytest.approx(0.01)
     assert haiku.cost(Usage(input_tokens=100_001)) == pytest.approx(0.0500005)

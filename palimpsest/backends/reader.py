@@ -24,6 +24,7 @@ from palimpsest.projections.lancedb.store import read_state
 from palimpsest.projections.live import LiveProjections
 from palimpsest.projections.recall.from_ledger import Recollections
 from palimpsest.projections.recall.mentions import MentionIndexes
+from palimpsest.projections.recall.presumed import PresumedNamesOf
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.inbox import Inbox, gathered_uses
 from palimpsest.streams.embedded.session import WriterSession
@@ -80,6 +81,7 @@ class Reader:
         self._of_cluster = of_cluster
         self.recollections = Recollections()
         self.mention_indexes = MentionIndexes()
+        self._presumed = PresumedNamesOf()
 
     def close(self) -> None:
         """Flush the projections, stop the threads and close the files."""
@@ -213,6 +215,15 @@ class Reader:
         ledger = owners.get(owner_id).ledger
         owners.trim()
         return ledger
+
+    def names_for_order(self, ledger: Ledger) -> tuple[str, ...]:
+        """The names by which hits are put in order: declared, or else presumed.
+
+        None are presumed for a large owner, whose hits LanceDB finds without reading the ledger.
+        """
+        if ledger.names or ledger.seen > FOLDED_EVENTS:
+            return ledger.names
+        return self._presumed.of(ledger)
 
     @cached_property
     def _owners(self) -> Owners:

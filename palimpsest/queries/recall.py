@@ -77,9 +77,9 @@ def recall(
         position = position_as_of(reader.log, as_of, owner_id)
         ledger = fold_owner(reader.log, owner_id, position)
         then = None if vector is None else Recollection(ledger, vector.shape[-1])
-        return _of_ledger(ledger, then, question, vector, wanted, MentionIndex(ledger))
+        return _of_ledger(reader, ledger, then, question, vector, wanted, MentionIndex(ledger))
     if vector is None:
-        return _of_ledger(reader.ledger(owner_id), None, question, None, wanted)
+        return _of_ledger(reader, reader.ledger(owner_id), None, question, None, wanted)
     exactly = weighs or bool(wanted.hybrid)
     found = None if exactly else _quickly(reader, owner_id, question, vector, wanted, policy.model)
     if found is not None:
@@ -88,7 +88,7 @@ def recall(
     kept = reader.recollections.of(ledger, vector, however_large=True)
     kept = kept or Recollection(ledger, vector.shape[-1])
     index = reader.mention_indexes.of(ledger)
-    return _of_ledger(ledger, kept, question, vector, wanted, index)
+    return _of_ledger(reader, ledger, kept, question, vector, wanted, index)
 
 
 def _quickly(
@@ -107,7 +107,7 @@ def _quickly(
     kept = None if ledger is None else reader.recollections.of(ledger, vector)
     if ledger is not None and kept is not None:
         index = reader.mention_indexes.of(ledger)
-        return _of_ledger(ledger, kept, question, vector, wanted, index)
+        return _of_ledger(reader, ledger, kept, question, vector, wanted, index)
     if not is_kept(reader.projections) or reader.log.verifications.unembedded(owner_id):
         return None
     reader.refresh()
@@ -122,6 +122,7 @@ def _quickly(
 
 
 def _of_ledger(
+    reader: Reader,
     ledger: Ledger,
     recollection: Recollection | None,
     question: str,
@@ -130,15 +131,18 @@ def _of_ledger(
     index: MentionIndex | None = None,
 ) -> Hits:
     """The hits by meaning, merged with hits by words among texts that have no vector."""
+    names = reader.names_for_order(ledger)
     words: list[Ranked] = []
     if vector is None or ledger.unembedded:
         words = ranked_by_words(ledger, question, unembedded=vector is not None)
     if vector is None or recollection is None:
-        return _bounded(question, hits(ledger, words, wanted), replace(wanted, min_score=None))
+        return _bounded(
+            question, hits(ledger, words, wanted, names), replace(wanted, min_score=None)
+        )
     mentioning: dict[str, int] = {}
     if index is not None and wanted.hybrid is not False:
         mentioning = index.of_identifiers(question)
-    found = recollection.recall(vector, wanted, words, mentioning)
+    found = recollection.recall(vector, wanted, names, words, mentioning)
     matching = {*mentioning, *(ranked.memory.id for ranked in words)}
     return _bounded(question, found, wanted, matching)
 

@@ -77,12 +77,14 @@ class Recollection:
         self,
         query: Query,
         wanted: RecallOptions,
+        names: tuple[str, ...],
         others: Sequence[Ranked] = (),
         mentioning: Mapping[str, int] = NOT_MENTIONED,
     ) -> list[Recalled]:
         """The hits among these memories and `others`, which were ranked elsewhere.
 
-        Memories in `mentioning`, which mention the query, move up; it has their ids and ranks.
+        `names` are those of the owner, declared or presumed. Memories in `mentioning`, which
+        mention the query, move up; it has their ids and ranks.
         """
         scores = self._scores(query)
         order = np.argsort(-scores, kind="stable")
@@ -99,7 +101,7 @@ class Recollection:
             ranked = self._ranked(scores, order)
             if others:
                 ranked = heapq.merge(ranked, others, key=in_order)
-        return hits(self.ledger, ranked, wanted, near)
+        return hits(self.ledger, ranked, wanted, names, near)
 
     def _fused(
         self,

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from palimpsest.streams.core.frames import Framed, by_face_moment, framed, of_one_frame
+from palimpsest.streams.core.frames import by_face_moment, framed, of_one_frame
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
-from palimpsest.streams.guard import is_note, kept_reading, subject_of
+from palimpsest.streams.guard import is_note, kept_frame_keys, kept_reading, subject_of
 
 STEPS = 2
 """Maximum number of questions between a memory and another wording of it; more would stray."""
@@ -27,19 +27,19 @@ def unsettled(ledger: Ledger, memory: Memory) -> set[str]:
     ) - {memory.id}
 
 
-def may_say_the_same(ledger: Ledger, memory: Memory) -> set[str]:
+def may_say_the_same(ledger: Ledger, memory: Memory, names: tuple[str, ...]) -> set[str]:
     """Those of `unsettled` that may speak of the same person, as *Ada's sister* does not."""
     return {
         other
         for other in unsettled(ledger, memory)
-        if not _of_two_people(ledger, memory, ledger.entries[other].memory)
+        if not _of_two_people(memory, ledger.entries[other].memory, names)
     }
 
 
-def _of_two_people(ledger: Ledger, one: Memory, other: Memory) -> bool:
+def _of_two_people(one: Memory, other: Memory, names: tuple[str, ...]) -> bool:
     """Whether two memories certainly speak of two people, by how their texts begin."""
     mine, theirs = (
-        None if is_note(kept_reading(text)) else subject_of(text, ledger.names)
+        None if is_note(kept_reading(text)) else subject_of(text, names)
         for text in (one.face.text, other.face.text)
     )
     return mine is not None and theirs is not None and mine != theirs
@@ -48,13 +48,13 @@ def _of_two_people(ledger: Ledger, one: Memory, other: Memory) -> bool:
 class Newer:
     """Finds, among given memories, those that may replace another one."""
 
-    def __init__(self, ledger: Ledger, among: Iterable[Memory]) -> None:
+    def __init__(self, ledger: Ledger, names: tuple[str, ...], among: Iterable[Memory]) -> None:
         self._ledger = ledger
-        self._by_key: dict[int, list[Framed]] = {}
+        self._names = names
+        self._by_key: dict[int, list[Memory]] = {}
         for memory in among:
-            other = framed(ledger, memory)
-            for key in other.keys:
-                self._by_key.setdefault(key, []).append(other)
+            for key in kept_frame_keys(memory.face.text, names):
+                self._by_key.setdefault(key, []).append(memory)
 
     def of(self, head: Memory) -> set[str]:
         """The ids of the memories that may replace this one, or another wording of it.
@@ -73,14 +73,13 @@ class Newer:
                 and _asks_by_frame(asking, asked)
                 and by_face_moment(asking.memory) > least
             }
-            older = framed(self._ledger, wording)
-            mates = {
-                newer.memory.id: newer for key in older.keys for newer in self._by_key.get(key, ())
-            }
+            older = framed(wording, self._names)
+            mates = {newer.id: newer for key in older.keys for newer in self._by_key.get(key, ())}
             found |= {
                 memory_id
                 for memory_id, newer in mates.items()
-                if by_face_moment(newer.memory) > least and of_one_frame(self._ledger, older, newer)
+                if by_face_moment(newer) > least
+                and of_one_frame(self._ledger, older, framed(newer, self._names))
             }
         return found
 

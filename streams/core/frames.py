@@ -49,11 +49,10 @@ class Framed(NamedTuple):
     keys: frozenset[int]
 
 
-def framed(ledger: Ledger, memory: Memory) -> Framed:
+def framed(memory: Memory, names: tuple[str, ...]) -> Framed:
     """A memory in the form that frames compare, from its face and its owner's names."""
     text = memory.face.text
-    reading = kept_for_frames(text, ledger.names)
-    return Framed(memory, reading, frozenset(kept_frame_keys(text, ledger.names)))
+    return Framed(memory, kept_for_frames(text, names), frozenset(kept_frame_keys(text, names)))
 
 
 def of_one_frame(ledger: Ledger, one: Framed, other: Framed) -> bool:

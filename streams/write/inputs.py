@@ -129,7 +129,7 @@ def earlier_of_frame(evidence: Evidence, ledger: Ledger, memory: Memory) -> list
     """
     if not evidence.neighbours:
         return None
-    newcomer = framed(ledger, memory)
+    newcomer = framed(memory, ledger.names)
     near = {ledger.entries[n.candidate_id].memory: None for n in evidence.neighbours}
     by_frame = {ledger.entries[n.candidate_id].memory for n in evidence.neighbours if n.frame}
     found = [
@@ -141,7 +141,7 @@ def earlier_of_frame(evidence: Evidence, ledger: Ledger, memory: Memory) -> list
             one in by_frame
             or (
                 not differs_in_front(ledger, one, newcomer)
-                and of_one_frame(ledger, framed(ledger, one), newcomer)
+                and of_one_frame(ledger, framed(one, ledger.names), newcomer)
             )
         )
     ]

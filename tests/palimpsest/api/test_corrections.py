@@ -78,6 +78,23 @@ def test_whoever_an_owner_is_called_a_fact_is_joined(memories: Palimpsest) -> No
     assert one == other
 
 
+def test_whoever_an_owner_is_called_the_new_fact_comes_first(memories: Palimpsest) -> None:
+    """The names are presumed, and nothing is joined by them."""
+    say(memories, PARIS, "I live in Paris.", "The user lives in Paris.", "Tea is green.")
+    [told] = memories.submit({"owner_id": "ada", "text": "I live in Rome."})
+    assert told.decision == "pending"
+    assert faces(memories.recall("ada", PARIS, k=1)) == ["I live in Rome."]
+    assert memories.list("ada")["total"] == 5
+    memories.set_names("ada", ["Bob", "Rob"])
+    assert faces(memories.recall("ada", PARIS, k=1)) == [PARIS], "what is declared counts alone"
+
+
+def test_somebody_else_is_not_put_first(memories: Palimpsest) -> None:
+    """*Bea lives in Rome* is no correction of *I live in Paris*."""
+    say(memories, "I live in Paris.", "The user lives in Paris.", "Bea lives in Rome.")
+    assert faces(memories.recall("ada", "I live in Paris.", k=3))[-1] == "Bea lives in Rome."
+
+
 @pytest.mark.parametrize("policy", preset_names())
 def test_as_of_then_it_was_so_under_every_policy(tmp_path: Path, policy: str) -> None:
     with Palimpsest.open(tmp_path / "store", policy=policy, by="person") as store:

@@ -46,7 +46,7 @@ def recall_as_of(
     for recorded in log.of_owner(owner_id, upto=position):
         evolve(ledger, recorded.event)
     asked = RecallOptions(k, Filter(namespace), session_id, former=True)
-    return Recollection(ledger, len(vector)).recall(vector, asked)
+    return Recollection(ledger, len(vector)).recall(vector, asked, ledger.names)
 
 
 def recall_both(
@@ -57,5 +57,5 @@ def recall_both(
     ledger = Ledger(owner_id)
     for recorded in log.of_owner(owner_id):
         evolve(ledger, recorded.event)
-    assert found == Recollection(ledger, len(vector)).recall(vector, wanted)
+    assert found == Recollection(ledger, len(vector)).recall(vector, wanted, ledger.names)
     return found

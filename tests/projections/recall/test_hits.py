@@ -22,7 +22,7 @@ FOLDED = RecallOptions(9, folding=Folding(PLAIN))
 
 def recalled(history: History, wanted: RecallOptions) -> list[Recalled]:
     query = np.array([1.0, 0.0], np.float32)
-    return Recollection(history.ledger, len(query)).recall(query, wanted)
+    return Recollection(history.ledger, len(query)).recall(query, wanted, history.ledger.names)
 
 
 @pytest.mark.parametrize("third", ["a", "b"])

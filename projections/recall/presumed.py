@@ -1,0 +1,121 @@
+"""Presumes by which names texts call an owner whose names nobody has declared.
+
+These only put hits in order: by them nothing is joined, and no question asked (docs/guard.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Iterator
+
+from palimpsest.contracts.names import SPEAKER
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.guard import said_of_owner
+
+USER = "the user"
+SHARED = 3
+"""From this many statements on that are made of a name and of *I* or *the user* in the same words,
+the name is the owner's. Two people who live together share a home and a dog, and hardly more."""
+LONGEST = 200
+"""Maximum number of characters of a text that counts: a statement about somebody is short."""
+MOST_KEPT = 64
+"""Number of owners whose names are kept for the next question."""
+_EVERYBODY = {
+    SPEAKER: re.compile(r"(?:[Ii](?= |')|[Mm]y(?= ))"),
+    USER: re.compile(r"(?:[Tt]he )?[Uu]ser(?= |'s )"),
+    "ich": re.compile(r"(?:[Ii]ch|[Mm]eine?) "),
+    "der Nutzer": re.compile(r"(?:[Dd]er )?Nutzer "),
+    "私": re.compile("私[はの]"),
+    "ユーザー": re.compile("ユーザー[はの]"),
+    "我": re.compile("我"),
+    "用户": re.compile("用户"),
+}
+"""What texts call an owner without knowing the name, by how they begin."""
+_NAME = re.compile(r"([A-Z][^\W\d_]+(?: [A-Z][^\W\d_]+){0,2})(?='s | [a-z])")
+_WITHIN = re.compile(r"(?<=[\w,] )[A-Z][^\W\d_]+")
+_IS_CALLED = re.compile(
+    r"(?:(?:[Mm]y|[Tt]he user's|[Uu]ser's)(?: first| full)? name is|name:|Name:"
+    r"|(?:I'm|I am|(?:[Tt]he )?[Uu]ser is) (?:called|named))"
+    r" ([A-Z][^\W\d_]+)((?: [A-Z][^\W\d_]+){0,2})\.?$"
+)
+_NO_NAME = frozenset("He She It We You They".split())
+
+
+class PresumedNames:
+    """The names by which the texts of a ledger call its owner; it follows the ledger.
+
+    Those are the words for everybody (*I*, *the user*) that texts begin with. A name that texts
+    begin with is one if it is the owner's id, or if a text says that it is the owner's. It is also
+    one if the same is said of it and of *I* or *the user* at least `SHARED` times, and no text has
+    it beside one of these (*I live with Bea*).
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self._read: dict[str, int] = {}
+        self._used = set[str]()
+        self._told = set[str]()
+        self._beside = set[str]()
+        self._names = set[str]()
+        self._said_of: dict[int, set[str]] = defaultdict(set)
+        self._shared = Counter[str]()
+
+    def now(self) -> tuple[str, ...]:
+        """The names; empty if all texts use the same one."""
+        for text in self._new_texts():
+            self._note(text.replace("’", "'"))
+        found = self._used | {name for name in self._names if self._is_owners(name)}
+        return tuple(sorted(found)) if len(found) > 1 else ()
+
+    def _is_owners(self, name: str) -> bool:
+        if name in self._told or name.casefold() == self.ledger.owner_id.casefold():
+            return True
+        return self._shared[name] >= SHARED and self._beside.isdisjoint(name.split())
+
+    def _new_texts(self) -> Iterator[str]:
+        for scope in self.ledger.scopes.values():
+            start = self._read.get(scope.namespace, 0)
+            self._read[scope.namespace] = len(scope.rows)
+            for distinct in scope.rows[start:]:
+                text = distinct.members[0].text
+                if len(text) <= LONGEST:
+                    yield text
+
+    def _note(self, text: str) -> None:
+        called = next((who for who, begins in _EVERYBODY.items() if begins.match(text)), None)
+        if told := _IS_CALLED.match(text):
+            self._told |= {told[1], told[1] + told[2]}
+        elif called is not None:
+            self._beside.update(_WITHIN.findall(text))
+        if called is not None:
+            self._used.add(called)
+            self._count(said_of_owner(text, (SPEAKER, USER)), USER)
+        elif (named := _NAME.match(text)) and named[1] not in _NO_NAME:
+            self._names.add(named[1])
+            self._count(said_of_owner(f"The user{text[named.end() :]}", (SPEAKER, USER)), named[1])
+
+    def _count(self, said: str, who: str) -> None:
+        """Count what is said both of a name and of everybody."""
+        of = self._said_of[hash(said)]
+        if who not in of:
+            of.add(who)
+            self._shared.update([who] if USER in of and who != USER else ())
+            self._shared.update(of - {USER} if who == USER else ())
+
+
+class PresumedNamesOf:
+    """A cache of the presumed names of the most recently asked owners."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, PresumedNames] = OrderedDict()
+
+    def of(self, ledger: Ledger) -> tuple[str, ...]:
+        """The names that texts of this ledger call its owner by."""
+        found = self._kept.pop(ledger.owner_id, None)
+        if found is None or found.ledger is not ledger:
+            found = PresumedNames(ledger)
+        self._kept[ledger.owner_id] = found
+        if len(self._kept) > MOST_KEPT:
+            self._kept.popitem(last=False)
+        return found.now()

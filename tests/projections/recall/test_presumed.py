@@ -1,0 +1,61 @@
+"""By which names the texts of an owner are presumed to call the owner, if none are declared."""
+
+from __future__ import annotations
+
+import pytest
+
+from palimpsest.projections.recall.presumed import PresumedNames
+from tests.streams.core.spec import given
+from tests.streams.dedupe.test_by_tokens import at
+
+SHARED = [
+    "Bea lives in Paris.",
+    "I live in Paris.",
+    "Bea has two cats.",
+    "I have two cats.",
+    "Bea's hobby is chess.",
+]
+THIRD = "My hobby is chess."
+
+
+def presumed(*texts: str) -> tuple[str, ...]:
+    history = given(*(at(str(number), text, number) for number, text in enumerate(texts)))
+    return PresumedNames(history.ledger).now()
+
+
+@pytest.mark.parametrize(
+    ("texts", "names"),
+    [
+        (["I live in Paris.", "The user has a dog."], ("I", "the user")),
+        (["My dog barks.", "User's cat sleeps."], ("I", "the user")),
+        (["I live in Paris.", "My dog barks."], ()),
+        (["Bea lives in Paris.", "Bea has a dog."], ()),
+        (["Bea lives in Paris.", "I have a dog."], ()),
+        (["Ada lives in Paris.", "I have a dog."], ("Ada", "I")),
+        (["Bea lives in Paris.", "My name is Bea."], ("Bea", "I")),
+        (["Bea Lund lives in Paris.", "Name: Bea Lund"], ()),
+        (["Bea Lund lives in Paris.", "My name is Bea Lund."], ("Bea Lund", "I")),
+        (["Bea lives in Paris.", "The user is called Bea Lund."], ("Bea", "the user")),
+        (["Bea lives in Paris.", "My wife is called Bea."], ()),
+        (["Bea lives in Paris.", "I'm married to Bea."], ()),
+        (["She lives in Paris.", "I have a dog."], ()),
+        (SHARED, ()),
+        ([*SHARED, THIRD], ("Bea", "I")),
+        ([THIRD, *SHARED], ("Bea", "I")),
+        ([*SHARED, *SHARED], ()),
+        ([*SHARED, THIRD, "I live with Bea."], ()),
+        (["Ich wohne in Paris.", "Ada hat einen Hund."], ("Ada", "ich")),
+        (["私はパリに住んでいる", "ユーザーは犬を飼っている"], ("ユーザー", "私")),
+    ],
+)
+def test_names(texts: list[str], names: tuple[str, ...]) -> None:
+    assert presumed(*texts) == names
+    assert presumed(*reversed(texts)) == names
+
+
+def test_names_follow_the_ledger() -> None:
+    history = given(at("a", "I live in Paris.", 0))
+    kept = PresumedNames(history.ledger)
+    assert kept.now() == ()
+    history.do(at("b", "The user has a dog.", 1))
+    assert kept.now() == ("I", "the user") == PresumedNames(history.ledger).now()

@@ -144,11 +144,12 @@ def end_of(date: object) -> object:
         return date
 
 
-def _moment(value: Any) -> datetime:
+def _moment(value: Any, field: str) -> datetime:
+    """A time; the error names the field that the row has, which is not always a candidate's."""
     try:
         return _MOMENT.validate_python(value)
     except ValidationError:
-        raise ValueError("session_began_at is not an ISO 8601 time") from None
+        raise ValueError(f"{field} is not an ISO 8601 time") from None
 
 
 _FIELDS = frozenset(CandidateFields.__struct_fields__) | {"text"}
@@ -192,13 +193,15 @@ class Candidate(Model):
         row = dict(row)
         created = row.pop("created_at", None)
         if created is not None and row.get("occurred_at") is None:
-            row["occurred_at"] = created
+            row["occurred_at"] = _moment(created, "created_at")
+        if sum(row.get(name) is not None for name in EXPIRY) > 1:
+            raise ValueError("give one of expires_at, expiration_date and ttl")
         ends = row.pop("expiration_date", None)
-        if ends is not None and row.get("expires_at") is None:
-            row["expires_at"] = end_of(ends)
+        if ends is not None:
+            row["expires_at"] = _moment(end_of(ends), "expiration_date")
         began = row.pop("session_began_at", None)
         if began is not None and row.get("session_id") is None:
-            row["session_id"] = session_of(_moment(began))
+            row["session_id"] = session_of(_moment(began, "session_began_at"))
         if None in row.values():
             for name in _FIELDS - {"owner_id", "text"}:
                 if row.get(name, name) is None:
@@ -208,12 +211,6 @@ class Candidate(Model):
             # Also if there is none: pydantic's copy of a default takes 5 us.
             row["metadata"] = unknown | row.get("metadata", {})
         return row
-
-    @model_validator(mode="after")
-    def _expires_once(self) -> Candidate:
-        if self.expires_at is not None and self.ttl is not None:
-            raise ValueError("give one of expires_at and ttl")
-        return self
 
     def fields(self) -> CandidateFields:
         """Everything but the text, without validating it again."""

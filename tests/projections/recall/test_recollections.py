@@ -34,4 +34,5 @@ def test_a_recollection_that_follows_recalls_as_one_made_anew(
         evolve(ledger, event)
         fresh = Recollection(ledger, DIMENSION)
         for asked in (wanted, few):
-            assert kept.recall(query, asked) == fresh.recall(query, asked)
+            names = ledger.names
+            assert kept.recall(query, asked, names) == fresh.recall(query, asked, names)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache, partial
 from itertools import chain, islice
 from operator import itemgetter
 from typing import Literal, NamedTuple, cast
@@ -107,14 +106,12 @@ def hits(
         newer = {head.id: among.of(head) for head in heads}
         for candidate in filter(gate.lets, _newest_of(newer.values(), further)):
             folds.add(candidate)
-    for candidate in filter(gate.lets, _the_rest(folds.all, left, wanted.folding, near)):
-        folds.add(candidate, begins=False)
+    for candidate in _the_rest(folds.all, left, wanted.folding, near):
+        # First what a diary has hundreds of: neighbours that differ in a figure.
+        if folds.may_take(candidate) and gate.lets(candidate):
+            folds.add(candidate, begins=False)
     found: list[list[Recalled]] = []
-    once = cache(partial(framed, names=names))
-    frames = by_frame(
-        folds.all, lambda a, b: of_one_frame(ledger, once(a[0].memory), once(b[0].memory))
-    )
-    for groups in _together(ledger, frames, newer, names):
+    for groups in _together(ledger, _by_frame(ledger, folds.all, names), newer, names):
         shown: list[tuple[tuple[datetime, int], Recalled]] = []
         for group in groups:
             group.sort(key=_newest, reverse=True)
@@ -123,6 +120,15 @@ def hits(
         found.append([hit for _, hit in shown])
         _name_each_other(groups, found[-1], newer)
     return _best(found, wanted.k)
+
+
+def _by_frame(
+    ledger: Ledger, folds: list[list[Ranked]], names: tuple[str, ...]
+) -> list[list[list[Ranked]]]:
+    """The folds in groups of one frame, by the faces of their first memories."""
+    forms = [framed(fold[0].memory, names) for fold in folds[:MOST]]
+    groups = by_frame(range(len(folds)), lambda a, b: of_one_frame(ledger, forms[a], forms[b]))
+    return [[folds[number] for number in group] for group in groups]
 
 
 def _best(groups: list[list[Recalled]], k: int) -> list[Recalled]:
@@ -208,7 +214,7 @@ class _Folds:
 
     def add(self, one: Ranked, *, begins: bool = True) -> None:
         """Add a memory to the first fold that it does not differ from; if none, it `begins` one."""
-        kind = None if self._folding is None else self._folding.kind(self._ledger, one.memory)
+        kind = self._kind(one)
         for fold in self._by_kind.get(kind, ()):
             if self._all_fold(fold, one):
                 fold.append(one)
@@ -216,6 +222,13 @@ class _Folds:
         if begins:
             self.all.append([one])
             self._by_kind.setdefault(kind, []).append(self.all[-1])
+
+    def may_take(self, one: Ranked) -> bool:
+        """Whether a fold has memories of the same kind."""
+        return self._kind(one) in self._by_kind
+
+    def _kind(self, one: Ranked) -> Hashable:
+        return None if self._folding is None else self._folding.kind(self._ledger, one.memory)
 
     def _all_fold(self, fold: list[Ranked], one: Ranked) -> bool:
         folding, ledger = self._folding, self._ledger

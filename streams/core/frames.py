@@ -51,15 +51,15 @@ class Framed(NamedTuple):
 
 def framed(memory: Memory, names: tuple[str, ...]) -> Framed:
     """A memory in the form that frames compare, from its face and its owner's names."""
-    text = memory.face.text
+    text = memory.text
     return Framed(memory, kept_for_frames(text, names), frozenset(kept_frame_keys(text, names)))
 
 
 def of_one_frame(ledger: Ledger, one: Framed, other: Framed) -> bool:
     """Whether two memories share a frame, and neither a judge nor a person has told them apart."""
     return (
-        one.memory.namespace == other.memory.namespace
-        and not one.keys.isdisjoint(other.keys)
+        not one.keys.isdisjoint(other.keys)  # most pairs share none
+        and one.memory.namespace == other.memory.namespace
         and frame(one.reading, other.reading)
         and not (one.memory.former or other.memory.former)
         and not _told_apart(ledger, one.memory, other.memory)
@@ -68,7 +68,7 @@ def of_one_frame(ledger: Ledger, one: Framed, other: Framed) -> bool:
 
 def differs_in_front(ledger: Ledger, memory: Memory, other: Framed) -> bool:
     """Whether a memory's first words show, before it is read, that its frame is another one."""
-    return not ledger.names and begins_otherwise(memory.face.text, other.reading)
+    return not ledger.names and begins_otherwise(memory.text, other.reading)
 
 
 def by_face_moment(memory: Memory) -> tuple[datetime, int]:

@@ -410,6 +410,11 @@ class Memory:
             self._face, self._again = fold_face(self.members, self.edges())
         return self._face
 
+    @property
+    def text(self) -> str:
+        """The text of the face; of a single candidate, whose face is not kept, without a face."""
+        return self.members[0].text if len(self.members) == 1 else self.face.text
+
     def keep_face(self, face: Face) -> None:
         """Keep a face that was combined from the faces of its parts."""
         self._face, self._again = face, False

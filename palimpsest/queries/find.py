@@ -140,7 +140,7 @@ def _mentioning(owner_id: str, found: Mentioned) -> Hit:
 def _near(ledger: Ledger, found: Recalled) -> Hit:
     memory = ledger.entries[found["memory_id"]].memory
     speaker = memory.face.speaker.id if memory.face.composition is None else None
-    hit = _hit(ledger.owner_id, memory, memory.face.text, speaker)
+    hit = _hit(ledger.owner_id, memory, memory.text, speaker)
     hit["score"] = found["score"]
     return hit
 
@@ -151,7 +151,7 @@ def _hit(owner_id: str, memory: Memory, text: str, candidate_id: str | None) -> 
         memory_id=memory.id,
         urn=str(Urn(owner_id, memory.namespace, memory.id)),
         namespace=memory.namespace,
-        face=memory.face.text,
+        face=memory.text,
         why="cosine",
         text=text,
         candidate_id=candidate_id,

@@ -22,7 +22,7 @@ def forgotten_texts(ledger: Ledger) -> set[str]:
         if any(ledger.entries[source].forgotten for source in text.sources)
     }
     living = {entry.text for entry in entries if entry.living}
-    return texts - living - {entry.memory.face.text for entry in entries if entry.living}
+    return texts - living - {entry.memory.text for entry in entries if entry.living}
 
 
 def without(answer: Answer, texts: set[str]) -> Answer:

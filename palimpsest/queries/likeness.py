@@ -93,6 +93,6 @@ def _shown(owner_id: str, similarity: float, older: Memory, newer: Memory) -> Al
         similarity=similarity,
         a=str(Urn(owner_id, older.namespace, older.id)),
         b=str(Urn(owner_id, newer.namespace, newer.id)),
-        a_face=older.face.text,
-        b_face=newer.face.text,
+        a_face=older.text,
+        b_face=newer.text,
     )

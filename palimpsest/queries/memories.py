@@ -166,7 +166,7 @@ class _Story:
     def _then(self, entry: TimelineEntry) -> dict[str, _Then]:
         entries = (self.ledger.entries.get(candidate_id) for candidate_id in sorted(entry.about))
         return {
-            entry.id: _Then(entry.memory.id, entry.memory.face.text)
+            entry.id: _Then(entry.memory.id, entry.memory.text)
             for entry in entries
             if entry is not None
         }
@@ -223,7 +223,7 @@ def history_of(reader: Reader, some_id: str) -> History:
         state=state_of(memory, reader.clock()),
         owner_id=owner_id,
         namespace=memory.namespace,
-        face=memory.face.text,
+        face=memory.text,
         version=version_of(memory),
         events=story.of(memory),
     )

@@ -214,7 +214,7 @@ def show(reader: Reader, member_id: str, as_of: AsOf | None = None) -> ShownMemo
         "urn": str(Urn(entry.fields.owner_id, memory.namespace, memory.id)),
         "owner_id": entry.fields.owner_id,
         "namespace": memory.namespace,
-        "face": memory.face.text,
+        "face": memory.text,
         "version": version_of(memory),
         "living": memory.living,
         "needs_composition": memory.face.needs_composition,
@@ -310,7 +310,7 @@ def _evidence_with_texts(reader: Reader, ledger: Ledger, entry: Entry) -> dict[s
 def _compared_text(entry: Entry, evidence: Evidence) -> str:
     """The text that a search of memories compares: the face, or a forgotten text itself."""
     own = evidence.check == FORGOTTEN and entry.forgotten is not None
-    return entry.text if own else entry.memory.face.text
+    return entry.text if own else entry.memory.text
 
 
 def _looked_at(evidence: Evidence | None, edge: Edge | None) -> Any:
@@ -333,7 +333,7 @@ def show_candidate(reader: Reader, candidate_id: str, as_of: AsOf | None = None)
         "hash_tag": hash_tag(entry.distinct.search_hash),
         "text": entry.text,
         "memory_id": entry.memory.id,
-        "face": entry.memory.face.text,
+        "face": entry.memory.text,
         "version": version_of(entry.memory),
         "decision": entry.decision,
         "decision_id": entry.decision_id,

@@ -123,7 +123,7 @@ def why(reader: Reader, some_id: str) -> Explanation:
         "memory_id": memory.id,
         "owner_id": ledger.owner_id,
         "namespace": memory.namespace,
-        "face": memory.face.text,
+        "face": memory.text,
         "candidates": [_placed(reader, ledger, member) for member in members],
     }
 

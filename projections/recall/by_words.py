@@ -86,7 +86,7 @@ def _pairs(word: str) -> Iterator[str]:
 def _score(memory: Memory, asked: _AskedWords, unembedded: bool) -> float:
     texts = {entry.text for entry in memory.members if _is_searched(entry, unembedded)}
     if texts and not unembedded:
-        texts.add(memory.face.text)
+        texts.add(memory.text)
     return round(max(map(asked.share_in, texts), default=0.0), DECIMALS)
 
 

@@ -46,7 +46,7 @@ class Folding:
         So no two of a thousand memories that differ only in a number are compared.
         """
         tables = tables_of(self.policy.languages)
-        reading = reading_of(memory.face.text, memory.face.vector, ledger.names, tables)
+        reading = reading_of(memory.text, memory.face.vector, ledger.names, tables)
         return memory.namespace, reading.unknown, reading.fixed
 
     def folds(self, ledger: Ledger, one: Memory, other: Memory) -> bool:

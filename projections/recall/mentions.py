@@ -127,7 +127,7 @@ class MentionIndex:
         """The living memories that mention a query, by arrival; matches in the face come first."""
         found: dict[str, Mentioned] = {}
         for memory in self._composed():
-            text = memory.face.text
+            text = memory.text
             if namespace in (None, memory.namespace) and mentions(query, text):
                 found[memory.id] = Mentioned(memory, "word", text, None)
         for entry in self._entries(query, namespace):

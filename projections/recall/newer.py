@@ -40,7 +40,7 @@ def _of_two_people(one: Memory, other: Memory, names: tuple[str, ...]) -> bool:
     """Whether two memories certainly speak of two people, by how their texts begin."""
     mine, theirs = (
         None if is_note(kept_reading(text)) else subject_of(text, names)
-        for text in (one.face.text, other.face.text)
+        for text in (one.text, other.text)
     )
     return mine is not None and theirs is not None and mine != theirs
 
@@ -53,7 +53,7 @@ class Newer:
         self._names = names
         self._by_key: dict[int, list[Memory]] = {}
         for memory in among:
-            for key in kept_frame_keys(memory.face.text, names):
+            for key in kept_frame_keys(memory.text, names):
                 self._by_key.setdefault(key, []).append(memory)
 
     def of(self, head: Memory) -> set[str]:

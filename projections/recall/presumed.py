@@ -60,13 +60,17 @@ class PresumedNames:
         self._names = set[str]()
         self._said_of: dict[int, set[str]] = defaultdict(set)
         self._shared = Counter[str]()
+        self._now: tuple[str, ...] = ()
 
     def now(self) -> tuple[str, ...]:
         """The names; empty if all texts use the same one."""
-        for text in self._new_texts():
+        new = [*self._new_texts()]
+        for text in new:
             self._note(text.replace("’", "'"))
-        found = self._used | {name for name in self._names if self._is_owners(name)}
-        return tuple(sorted(found)) if len(found) > 1 else ()
+        if new:
+            found = self._used | {name for name in self._names if self._is_owners(name)}
+            self._now = tuple(sorted(found)) if len(found) > 1 else ()
+        return self._now
 
     def _is_owners(self, name: str) -> bool:
         if name in self._told or name.casefold() == self.ledger.owner_id.casefold():

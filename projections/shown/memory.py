@@ -51,7 +51,7 @@ def shown_memory(
     shown = Shown(
         memory_id=memory.id,
         urn=str(Urn(owner_id, memory.namespace, memory.id)),
-        face=memory.face.text,
+        face=memory.text,
         namespace=memory.namespace,
         members=wordings(memory, former=former),
         intensity=total.intensity,

@@ -15,7 +15,7 @@ def picture(memory: Memory) -> MemoryPicture:
         "memory_id": memory.id,
         "owner_id": memory.members[0].fields.owner_id,
         "namespace": memory.namespace,
-        "face": memory.face.text,
+        "face": memory.text,
         "version": version_of(memory),
         "needs_composition": memory.face.needs_composition,
         "living": memory.living,

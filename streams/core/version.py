@@ -44,4 +44,4 @@ def uncovered(token: str, memories: Sequence[Memory]) -> list[Memory]:
 
 def _state(memory: Memory) -> list[str]:
     living = sorted(entry.id for entry in memory.members if entry.living)
-    return [memory.id, memory.face.text, *living]
+    return [memory.id, memory.text, *living]

@@ -136,9 +136,7 @@ def _clusters(
 
     for _, some in groupby(sorted(memories, key=category), key=category):
         group = list(some)  # in the order of their first members, because the sort is stable
-        alike = SimilarSets(
-            [TOKENS[rule.tokenizer](memory.face.text) for memory in group], rule.above
-        )
+        alike = SimilarSets([TOKENS[rule.tokenizer](memory.text) for memory in group], rule.above)
         _part(ledger, group, alike)
         for numbers in alike.clusters():
             yield _cluster(policy, group, numbers, alike)

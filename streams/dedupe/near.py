@@ -60,7 +60,7 @@ def comparable(
         memory
         for memory in there
         if memory.face.vector is not None
-        and len(memory.face.text) >= fewest
+        and len(memory.text) >= fewest
         and not any(e.fields.category in policy.protected_categories for e in memory.members)
     ]
 
@@ -74,7 +74,7 @@ def _in_scope(
     run: Run,
 ) -> Iterator[Near]:
     tables = tables_of(policy.languages)
-    pairs = sharing_pairs([key_tokens(memory.face.text) for memory in memories], rule.candidates)
+    pairs = sharing_pairs([key_tokens(memory.text) for memory in memories], rule.candidates)
     run.pairs += len(pairs)
     scores = scored(memories, pairs)
     for at in np.flatnonzero(scores >= floor):

@@ -164,7 +164,7 @@ def pairing(near: Near, decision: str, verdict: Verdict | None = None) -> Pairin
         similarity=near.score,
         older=near.older.id,
         newer=near.newer.id,
-        older_text=near.older.memory.face.text,
-        newer_text=near.newer.memory.face.text,
+        older_text=near.older.memory.text,
+        newer_text=near.newer.memory.text,
         reasoning=verdict.reasoning if verdict else None,
     )

@@ -620,7 +620,7 @@ class ScopeIndex:
             row = self._row_of.setdefault(entry, len(self._rows.entries))
             stands = memory.members[0] is entry and memory.current
             speaker = memory.face.speaker if stands else None
-            self._set(row, speaker, memory.face.text, self._of_face(memory))
+            self._set(row, speaker, memory.text, self._of_face(memory))
         self._seen = len(journal)
 
     def _set(self, row: int, entry: Entry | None, text: str, vector: Vector | None) -> None:

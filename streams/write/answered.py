@@ -137,7 +137,7 @@ def _answer_of(log: Log, recorded: Recorded) -> Answer:
     if named:
         with _as_of(log, recorded, kept["events"]) as ledger:
             for fact in named:
-                fact["assertion"] = ledger.entries[fact["id"]].memory.face.text
+                fact["assertion"] = ledger.entries[fact["id"]].memory.text
     return Done(done)
 
 

@@ -117,7 +117,7 @@ def similar_facts(evidence: Evidence, entries: Mapping[str, Entry]) -> list[Simi
         for candidate_id in evidence.similar or ()
     ]
     return [
-        SimilarFact(id=memory.id, assertion=memory.face.text, similarity=score)
+        SimilarFact(id=memory.id, assertion=memory.text, similarity=score)
         for memory, score in found
     ] or None
 
@@ -146,7 +146,7 @@ def earlier_of_frame(evidence: Evidence, ledger: Ledger, memory: Memory) -> list
         )
     ]
     found.sort(key=by_face_moment, reverse=True)
-    return [FrameFact(id=one.id, assertion=one.face.text) for one in found[:MOST_OF_FRAME]] or None
+    return [FrameFact(id=one.id, assertion=one.text) for one in found[:MOST_OF_FRAME]] or None
 
 
 def window_count(entry: Entry) -> int | None:

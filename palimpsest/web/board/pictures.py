@@ -88,7 +88,7 @@ def _side(
 def _memory(memory: Memory) -> dict[str, Any]:
     return {
         "memory_id": memory.id,
-        "face": memory.face.text,
+        "face": memory.text,
         "size": len(memory.members),
         "members": [entry.text for entry in memory.members[:MOST_MEMBERS]],
     }

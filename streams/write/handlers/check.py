@@ -84,7 +84,7 @@ def _compared(seen: Neighbour, ledger: Ledger) -> Compared:
         memory_id=entry.memory.id,
         version=version_of(entry.memory),
         text=entry.text,
-        face=entry.memory.face.text,
+        face=entry.memory.text,
         cosine=seen.cosine,
         jaccard=seen.jaccard,
         near_identical=seen.near_identical,

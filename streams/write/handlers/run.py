@@ -170,7 +170,7 @@ def _describe_join(planned: PlannedJoin) -> Pairing:
     """A join as a person sees it, described before it is made."""
     described = pairing(planned.near, planned.decision, planned.verdict)
     speaks = planned.near.newer if planned.face == "take" else planned.near.older
-    described["face"] = planned.text or speaks.memory.face.text
+    described["face"] = planned.text or speaks.memory.text
     return described
 
 

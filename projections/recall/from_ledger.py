@@ -131,7 +131,7 @@ class Recollection:
         for number in order:
             ranked = Ranked(self._memories[number], float(scores[number]))
             if tied and tied[0].score > ranked.score:
-                yield from sorted(tied, key=in_order)
+                yield from tied if len(tied) == 1 else sorted(tied, key=in_order)
                 tied = []
             tied.append(ranked)
         yield from sorted(tied, key=in_order)

@@ -149,7 +149,7 @@ def _moment(value: Any, field: str) -> datetime:
     try:
         return _MOMENT.validate_python(value)
     except ValidationError:
-        raise ValueError(f"{field} is not an ISO 8601 time") from None
+        raise ValueError(f"{field} must be an ISO 8601 time") from None
 
 
 _FIELDS = frozenset(CandidateFields.__struct_fields__) | {"text"}

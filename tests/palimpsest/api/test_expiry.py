@@ -179,9 +179,9 @@ def test_an_update_keeps_when_a_memory_expires(store: Palimpsest, clock: Clock) 
             {"expires_at": "2027-01-01", "expiration_date": "2028-01-01"},
             "give one of expires_at, expiration_date and ttl",
         ),
-        ({"expiration_date": "soon"}, "expiration_date is not an ISO 8601 time"),
-        ({"expiration_date": 20270101}, "expiration_date is not an ISO 8601 time"),
-        ({"created_at": "soon"}, "created_at is not an ISO 8601 time"),
+        ({"expiration_date": "soon"}, "expiration_date must be an ISO 8601 time"),
+        ({"expiration_date": 20270101}, "expiration_date must be an ISO 8601 time"),
+        ({"created_at": "soon"}, "created_at must be an ISO 8601 time"),
     ],
 )
 def test_what_is_no_expiry_is_refused(store: Palimpsest, fields: dict[str, Any], why: str) -> None:

@@ -61,8 +61,6 @@ def test_a_large_owner_with_names_is_recalled_from_the_ledger(
 ) -> None:
     """LanceDB does not know which names put two hits into one frame."""
     say(memories, "Ada lives in Paris.", "I live in Rome.")
-    faces = [hit["face"] for hit in memories.recall("ada", "Ada lives in Paris.")]
-    assert faces == ["Ada lives in Paris.", "I live in Rome."]
     memories.set_names("ada", NAMES)
     monkeypatch.setattr(type(memories.reader), "ledger_if_small", lambda *_: None)
     asked: list[object] = []

@@ -78,9 +78,3 @@ def test_who_names_it_is_told_what_to_install(tmp_path: Path, patch: pytest.Monk
         with pytest.raises(UsageError, match=r"pip install 'palimpsest-memory\[lancedb\]'"):
             store.rebuild(["lancedb"])
         assert store.recall("ann", "tea")
-    (tmp_path / "notes.lance").mkdir()
-    from palimpsest.sources.contract import SourcePlace
-    from palimpsest.sources.lance import LanceSource
-
-    with pytest.raises(UsageError, match=r"pip install 'palimpsest-memory\[lancedb\]'"):
-        LanceSource(SourcePlace(tmp_path / "notes.lance"))

@@ -60,7 +60,12 @@ def test_a_memory_is_added_found_and_shown(served: Use[None]) -> None:
         ("", {"text": "tea", "she likes tea": 5}, "", "one of its fields is unknown here"),
         ("/batch", {"memories": [{"text": "tea", "txet": 5}]}, "memories.0.txet", "is unknown"),
         ("/search", {"query": "tea", "min_score": "m"}, "min_score", "or should be 'model'"),
-        ("/search", {"query": "tea", "as_of": "0001-01-01T00:00+14:00"}, "as_of", "or a time outs"),
+        (
+            "/search",
+            {"query": "tea", "as_of": "0001-01-01T00:00+14:00"},
+            "as_of",
+            "or must be a time in",
+        ),
         ("/messages", {"messages": [{"content": 3}]}, "messages.0.content", "or should be a valid"),
     ],
     ids=str,

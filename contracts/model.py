@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -63,14 +64,7 @@ def deeper_than(value: Any, levels: int) -> bool:
 
 def more_than(value: Any, most: int) -> bool:
     """Whether lists and objects hold more than `most` values, including nested ones."""
-    unread = [value]
-    count = 0
-    while unread and count <= most:
-        inner = unread.pop()
-        if isinstance(inner, dict | list):
-            count += len(inner)
-            unread.extend(inner.values() if isinstance(inner, dict) else inner)
-    return count > most
+    return any(True for _ in islice(_values(value), most + 1, None))
 
 
 INT64, UINT64 = 2**63, 2**64

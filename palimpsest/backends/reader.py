@@ -23,8 +23,9 @@ from palimpsest.projections.lancedb.store import FOLDER as LANCE_FOLDER
 from palimpsest.projections.lancedb.store import read_state
 from palimpsest.projections.live import LiveProjections
 from palimpsest.projections.recall.from_ledger import Recollections
-from palimpsest.projections.recall.mentions import MentionIndexes
-from palimpsest.projections.recall.presumed import PresumedNamesOf
+from palimpsest.projections.recall.ledger_cache import LedgerCache
+from palimpsest.projections.recall.mentions import MentionIndex
+from palimpsest.projections.recall.presumed import PresumedNames
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.inbox import Inbox, gathered_uses
 from palimpsest.streams.embedded.session import WriterSession
@@ -80,8 +81,8 @@ class Reader:
         self._embedders: dict[str, Embedder] = {}
         self._of_cluster = of_cluster
         self.recollections = Recollections()
-        self.mention_indexes = MentionIndexes()
-        self._presumed = PresumedNamesOf()
+        self.mention_indexes = LedgerCache(MentionIndex)
+        self._presumed = LedgerCache(PresumedNames)
 
     def close(self) -> None:
         """Flush the projections, stop the threads and close the files."""
@@ -223,7 +224,7 @@ class Reader:
         """
         if ledger.names or ledger.seen > FOLDED_EVENTS:
             return ledger.names
-        return self._presumed.of(ledger)
+        return self._presumed.of(ledger).now()
 
     @cached_property
     def _owners(self) -> Owners:

@@ -41,7 +41,7 @@ _ENDINGS: dict[str, tuple[Form, ...]] = {
     **dict.fromkeys((".arrow", ".feather"), ("arrow", "stream")),
 }
 """The forms that file name endings indicate."""
-_PACKED = (
+_NOT_TEXT = (
     b"PK\x03\x04",
     b"\x28\xb5\x2f\xfd",
     b"BZh",
@@ -167,8 +167,10 @@ def _form_of(path: Path) -> Form:
         begin = unpacked.read(_BEGINNING)
     if begin.startswith(_UTF_16):
         raise UsageError(f"{path} is in UTF-16: write it as UTF-8")
-    if begin.startswith(_PACKED) or b"\0" in begin.partition(b"\n")[0]:
-        raise UsageError(f"{path} is no text, or is packed: unpack it, or save its table as CSV")
+    if begin.startswith(_NOT_TEXT) or b"\0" in begin.partition(b"\n")[0]:
+        raise UsageError(
+            f"{path} is not text, or is compressed: unpack it, or save its table as CSV"
+        )
     return named[0] if named else "json" if _begins_json(begin) else "lines"
 
 

@@ -296,8 +296,7 @@ def _compare(
     counts.totals["split"] += _regrouped(counts.splits, real, was, then)
     counts.totals["united"] += _regrouped(counts.unions, other, then, was)
     counts.totals["faces"] += sum(
-        members in then and then[members].face.text != memory.text
-        for members, memory in was.items()
+        members in then and then[members].text != memory.text for members, memory in was.items()
     )
     counts.totals["questions"] += _asked(real)
     counts.totals["would_be_questions"] += _asked(other)

@@ -61,7 +61,7 @@ class Output:
         """Print the answer: the document as JSON, or drawn."""
         self._end_progress()
         if self.as_json:
-            write_json(document)
+            print_json(document)
         else:
             self._out.print(drawn())
 
@@ -172,7 +172,7 @@ def _console(*, stderr: bool) -> Console:
     return console
 
 
-def write_json(document: Any) -> None:
+def print_json(document: Any) -> None:
     """Write one JSON document and a line feed to standard output, in UTF-8."""
     line = one_line(json.dumps(plain(document), ensure_ascii=False).encode())
     out = typer.get_binary_stream("stdout")

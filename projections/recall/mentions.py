@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, islice
@@ -28,8 +28,6 @@ from palimpsest.streams.search.morphemes import (
     morphemes_of,
 )
 
-MOST_KEPT = 64
-"""Number of owners whose texts are kept in canonical form."""
 RARE, FEW = 0.05, 3
 """An identifier counts if at most this share of an owner's texts has it, or this number of them."""
 MOST_IDENTIFIERS = 64
@@ -224,20 +222,3 @@ def _mentioned(memory: Memory, entry: Entry, query: str) -> Mentioned:
     if face.composition is None and mentions(query, face.text):
         return Mentioned(memory, "word", face.text, face.speaker.id)
     return Mentioned(memory, "alias", entry.text, entry.id)
-
-
-class MentionIndexes:
-    """A cache of the indexes of the most recently asked owners."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[str, MentionIndex] = OrderedDict()
-
-    def of(self, ledger: Ledger) -> MentionIndex:
-        """The index of a ledger."""
-        found = self._kept.pop(ledger.owner_id, None)
-        if found is None or found.ledger is not ledger:
-            found = MentionIndex(ledger)
-        self._kept[ledger.owner_id] = found
-        if len(self._kept) > MOST_KEPT:
-            self._kept.popitem(last=False)
-        return found

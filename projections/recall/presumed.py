@@ -6,7 +6,7 @@ These only put hits in order: by them nothing is joined, and no question asked (
 from __future__ import annotations
 
 import re
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from palimpsest.contracts.names import SPEAKER
@@ -15,12 +15,11 @@ from palimpsest.streams.guard import said_of_owner
 
 USER = "the user"
 SHARED = 3
-"""From this many statements on that are made of a name and of *I* or *the user* in the same words,
-the name is the owner's. Two people who live together share a home and a dog, and hardly more."""
+"""If at least this number of statements are made, in the same words, about a name and about *I* or
+*the user*, the name is the owner's. People who live together share a home and a dog, little more.
+"""
 LONGEST = 200
 """Maximum number of characters of a text that counts: a statement about somebody is short."""
-MOST_KEPT = 64
-"""Number of owners whose names are kept for the next question."""
 _EVERYBODY = {
     SPEAKER: re.compile(r"(?:[Ii](?= |')|[Mm]y(?= ))"),
     USER: re.compile(r"(?:[Tt]he )?[Uu]ser(?= |'s )"),
@@ -106,20 +105,3 @@ class PresumedNames:
             of.add(who)
             self._shared.update([who] if USER in of and who != USER else ())
             self._shared.update(of - {USER} if who == USER else ())
-
-
-class PresumedNamesOf:
-    """A cache of the presumed names of the most recently asked owners."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[str, PresumedNames] = OrderedDict()
-
-    def of(self, ledger: Ledger) -> tuple[str, ...]:
-        """The names that texts of this ledger call its owner by."""
-        found = self._kept.pop(ledger.owner_id, None)
-        if found is None or found.ledger is not ledger:
-            found = PresumedNames(ledger)
-        self._kept[ledger.owner_id] = found
-        if len(self._kept) > MOST_KEPT:
-            self._kept.popitem(last=False)
-        return found.now()

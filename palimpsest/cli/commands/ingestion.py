@@ -20,7 +20,7 @@ from palimpsest.cli.rendering import shown, summary_table
 from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.candidate import seconds_of
 from palimpsest.contracts.errors import UsageError
-from palimpsest.process.output import Output, Progress, write_json
+from palimpsest.process.output import Output, Progress, print_json
 from palimpsest.process.signals import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ def extract(
         found = extract_candidates(
             lines,
             {name: value for name, value in named.items() if value is not None},
-            write_json,
+            print_json,
             policy=load_policy(call.settings.policy or "replace-or-merge"),
             settings=call.settings.judge,
             folder=folder,

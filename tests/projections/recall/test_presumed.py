@@ -59,3 +59,6 @@ def test_names_follow_the_ledger() -> None:
     assert kept.now() == ()
     history.do(at("b", "The user has a dog.", 1))
     assert kept.now() == ("I", "the user") == PresumedNames(history.ledger).now()
+    history.do(at("c", "Bea likes tea.", 2))
+    history.do(at("d", "My name is Bea.", 3))
+    assert kept.now() == ("Bea", "I", "the user") == PresumedNames(history.ledger).now()

@@ -102,7 +102,7 @@ def hits(
         further = [*islice(left, LOOKED_AT if ledger.names else LOOKED_AT_PRESUMED)]
         left = chain(further, left)
         heads = [fold[0].memory for fold in folds.all]
-        among = Newer(ledger, names, [*heads, *(one.memory for one in further)])
+        among = Newer(ledger, names, heads, (one.memory for one in further))
         newer = {head.id: among.of(head) for head in heads}
         for candidate in filter(gate.lets, _newest_of(newer.values(), further)):
             folds.add(candidate)

@@ -5,11 +5,12 @@ These are found by frames, and by pending questions to the judge. The result onl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from palimpsest.streams.core.frames import by_face_moment, framed, of_one_frame
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
-from palimpsest.streams.guard import is_note, kept_frame_keys, kept_reading, subject_of
+from palimpsest.streams.guard import is_note, kept_frame_keys, kept_reading, kept_subject
 
 STEPS = 2
 """Maximum number of questions between a memory and another wording of it; more would stray."""
@@ -22,9 +23,8 @@ def unsettled(ledger: Ledger, memory: Memory) -> set[str]:
 
     These are its own members' questions, and those of others about its members.
     """
-    return {asking.memory.id for asking, _ in _questions(ledger, memory)}.union(
-        asked.memory.id for _, asked in _questions(ledger, memory)
-    ) - {memory.id}
+    pairs = _questions(ledger, memory)
+    return {entry.memory.id for pair in pairs for entry in pair} - {memory.id}
 
 
 def may_say_the_same(ledger: Ledger, memory: Memory, names: tuple[str, ...]) -> set[str]:
@@ -39,21 +39,34 @@ def may_say_the_same(ledger: Ledger, memory: Memory, names: tuple[str, ...]) -> 
 def _of_two_people(one: Memory, other: Memory, names: tuple[str, ...]) -> bool:
     """Whether two memories certainly speak of two people, by how their texts begin."""
     mine, theirs = (
-        None if is_note(kept_reading(text)) else subject_of(text, names)
+        None if is_note(kept_reading(text)) else kept_subject(text, names)
         for text in (one.text, other.text)
     )
     return mine is not None and theirs is not None and mine != theirs
 
 
 class Newer:
-    """Finds, among given memories, those that may replace another one."""
+    """Finds, among the heads and further memories, those that may replace one of the heads."""
 
-    def __init__(self, ledger: Ledger, names: tuple[str, ...], among: Iterable[Memory]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        names: tuple[str, ...],
+        heads: Sequence[Memory],
+        further: Iterable[Memory],
+    ) -> None:
         self._ledger = ledger
         self._names = names
+        self._wordings = {
+            head.id: [framed(wording, names) for wording in _wordings(ledger, head)]
+            for head in heads
+        }
+        wanted = {
+            key for wordings in self._wordings.values() for older in wordings for key in older.keys
+        }
         self._by_key: dict[int, list[Memory]] = {}
-        for memory in among:
-            for key in kept_frame_keys(memory.text, names):
+        for memory in chain(heads, further):
+            for key in wanted.intersection(kept_frame_keys(memory.text, names)):
                 self._by_key.setdefault(key, []).append(memory)
 
     def of(self, head: Memory) -> set[str]:
@@ -64,7 +77,8 @@ class Newer:
         """
         since = by_face_moment(head)
         found = set[str]()
-        for wording in _wordings(self._ledger, head):
+        for older in self._wordings[head.id]:
+            wording = older.memory
             least = max(since, by_face_moment(wording))
             found |= {
                 asking.memory.id
@@ -73,7 +87,6 @@ class Newer:
                 and _asks_by_frame(asking, asked)
                 and by_face_moment(asking.memory) > least
             }
-            older = framed(wording, self._names)
             mates = {newer.id: newer for key in older.keys for newer in self._by_key.get(key, ())}
             found |= {
                 memory_id

@@ -73,7 +73,8 @@ def differs_in_front(ledger: Ledger, memory: Memory, other: Framed) -> bool:
 
 def by_face_moment(memory: Memory) -> tuple[datetime, int]:
     """A sort key: by when the face's text happened, then by arrival."""
-    return face_moment(memory), memory.face.speaker.place
+    speaker = memory.members[0] if len(memory.members) == 1 else memory.face.speaker
+    return face_moment(memory), speaker.place
 
 
 def _told_apart(ledger: Ledger, one: Memory, other: Memory) -> bool:

@@ -6,8 +6,13 @@ from palimpsest.streams.guard.data.tables import Tables, tables_of
 from palimpsest.streams.guard.edits.alignment import unlicensed
 from palimpsest.streams.guard.frames import begins_otherwise, frame, frame_keys, is_note
 from palimpsest.streams.guard.identity import guard_hash
-from palimpsest.streams.guard.kept import kept_for_frames, kept_frame_keys, kept_reading
-from palimpsest.streams.guard.names import said_of_owner, speaks_of, subject_of
+from palimpsest.streams.guard.kept import (
+    kept_for_frames,
+    kept_frame_keys,
+    kept_reading,
+    kept_subject,
+)
+from palimpsest.streams.guard.names import said_of_owner, speaks_of
 from palimpsest.streams.guard.reading import Reading, read
 from palimpsest.streams.guard.text.words import tokens
 
@@ -25,12 +30,12 @@ __all__ = [
     "kept_for_frames",
     "kept_frame_keys",
     "kept_reading",
+    "kept_subject",
     "passes",
     "read",
     "said_of_owner",
     "shares_a_word",
     "speaks_of",
-    "subject_of",
     "tables_of",
     "tells_change",
     "tells_deed",

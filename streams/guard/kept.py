@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from palimpsest.streams.guard.data.tables import BUILT_IN, Tables
 from palimpsest.streams.guard.frames import frame_keys
-from palimpsest.streams.guard.names import said_of_owner
+from palimpsest.streams.guard.names import said_of_owner, subject_of
 from palimpsest.streams.guard.reading import READS_EVERY_SCRIPT, Reading, read
 
 SHORT = 1_024
@@ -59,7 +59,13 @@ def kept_frame_keys(text: str, names: tuple[str, ...]) -> tuple[int, ...]:
     return (_keys if len(text) <= SHORT else _keys.__wrapped__)(text, names)
 
 
+def kept_subject(text: str, names: tuple[str, ...]) -> str | None:
+    """Of whom a text speaks, as from `subject_of`."""
+    return (_subject if len(text) <= SHORT else subject_of)(text, names)
+
+
 _called = lru_cache(maxsize=4_096)(said_of_owner)
+_subject = lru_cache(maxsize=4_096)(subject_of)
 
 
 @lru_cache(maxsize=4_096)

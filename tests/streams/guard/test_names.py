@@ -16,10 +16,10 @@ from palimpsest.streams.guard import (
     frame_keys,
     guard_hash,
     kept_reading,
+    kept_subject,
     passes,
     read,
     said_of_owner,
-    subject_of,
 )
 from palimpsest.streams.guard.names import called_alike
 
@@ -326,4 +326,4 @@ def test_what_begins_with_no_name_is_read_as_it_is() -> None:
     ],
 )
 def test_of_whom_a_text_speaks(text: str, who: str | None) -> None:
-    assert subject_of(text, NAMES) == who
+    assert kept_subject(text, NAMES) == who

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from palimpsest.contracts.names import SPEAKER
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.guard import said_of_owner
+from palimpsest.streams.guard import predicate
 
 USER = "the user"
 SHARED = 3
@@ -31,6 +31,7 @@ _EVERYBODY = {
     "用户": re.compile("用户"),
 }
 """What texts call an owner without knowing the name, by how they begin."""
+_MY = ("My", "my")
 _NAME = re.compile(r"([A-Z][^\W\d_]+(?: [A-Z][^\W\d_]+){0,2})(?='s | [a-z])")
 _WITHIN = re.compile(r"(?<=[\w,] )[A-Z][^\W\d_]+")
 _IS_CALLED = re.compile(
@@ -86,17 +87,19 @@ class PresumedNames:
                     yield text
 
     def _note(self, text: str) -> None:
-        called = next((who for who, begins in _EVERYBODY.items() if begins.match(text)), None)
+        begun = ((who, begins.match(text)) for who, begins in _EVERYBODY.items())
+        called, found = next((one for one in begun if one[1]), (None, None))
         if told := _IS_CALLED.match(text):
             self._told |= {told[1], told[1] + told[2]}
         elif called is not None:
             self._beside.update(_WITHIN.findall(text))
-        if called is not None:
+        if called is not None and found is not None:
             self._used.add(called)
-            self._count(said_of_owner(text, (SPEAKER, USER)), USER)
+            rest = "'s" * (found[0] in _MY) + text[found.end() :]
+            self._count(predicate(rest, of_speaker=called == SPEAKER), USER)
         elif (named := _NAME.match(text)) and named[1] not in _NO_NAME:
             self._names.add(named[1])
-            self._count(said_of_owner(f"The user{text[named.end() :]}", (SPEAKER, USER)), named[1])
+            self._count(predicate(text[named.end() :], of_speaker=False), named[1])
 
     def _count(self, said: str, who: str) -> None:
         """Count what is said both of a name and of everybody."""

@@ -12,7 +12,7 @@ from palimpsest.streams.guard.kept import (
     kept_reading,
     kept_subject,
 )
-from palimpsest.streams.guard.names import said_of_owner, speaks_of
+from palimpsest.streams.guard.names import predicate, said_of_owner, speaks_of
 from palimpsest.streams.guard.reading import Reading, read
 from palimpsest.streams.guard.text.words import tokens
 
@@ -32,6 +32,7 @@ __all__ = [
     "kept_reading",
     "kept_subject",
     "passes",
+    "predicate",
     "read",
     "said_of_owner",
     "shares_a_word",

@@ -7,6 +7,8 @@ to show together.
 
 from __future__ import annotations
 
+from itertools import chain
+
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.closed_class import OTHERS
 from palimpsest.streams.guard.data.frame_words import HEADINGS, LIGHT, NO_VALUE, NOW, VERBS
@@ -250,9 +252,11 @@ def _is_verb(text: StatedTokens, at: int) -> bool:
 
 def _says_enough(text: StatedTokens, start: int, end: int) -> bool:
     """Whether enough is said around a value; a subject omitted before the verb counts, too."""
-    stop = len(text.lows) - end
-    around = zip(
-        text.kinds[:start] + text.kinds[stop:], text.lows[:start] + text.lows[stop:], strict=True
-    )
-    said = sum(kind is not SIGN and low not in LIGHT for kind, low in around)
-    return said + (text.lows[0] in VERBS) >= FEWEST
+    count = len(text.lows)
+    said = int(text.lows[0] in VERBS)
+    for at in chain(range(start), range(count - end, count)):
+        if text.kinds[at] is not SIGN and text.lows[at] not in LIGHT:
+            said += 1
+            if said >= FEWEST:
+                return True
+    return said >= FEWEST

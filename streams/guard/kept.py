@@ -55,7 +55,10 @@ def kept_for_frames(text: str, names: tuple[str, ...]) -> Reading:
 
 
 def kept_frame_keys(text: str, names: tuple[str, ...]) -> tuple[int, ...]:
-    """The hashes of a text's keys; it shares one with every text of its frame."""
+    """The hashes of a text's keys; it shares one with every text of its frame.
+
+    More are kept than of readings, because they are small, and a recall looks at many texts.
+    """
     return (_keys if len(text) <= SHORT else _keys.__wrapped__)(text, names)
 
 
@@ -68,6 +71,6 @@ _called = lru_cache(maxsize=4_096)(said_of_owner)
 _subject = lru_cache(maxsize=4_096)(subject_of)
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=32_768)
 def _keys(text: str, names: tuple[str, ...]) -> tuple[int, ...]:
     return tuple(map(hash, frame_keys(kept_for_frames(text, names))))

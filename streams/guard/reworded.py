@@ -41,8 +41,9 @@ def reworded(said: str, who: str) -> str:
     """A sentence about `who`, which begins it, in the one way in which it is compared."""
     stop = "." if said.endswith(".") else ""
     rest = said.removeprefix(who).removesuffix(stop)
-    for pattern, way in _WAYS:
-        rest = pattern.sub(way, rest)
+    if rest.startswith(_FIRST_WORDS):
+        for pattern, way in _WAYS:
+            rest = pattern.sub(way, rest)
     return who + _by_favourite(_by_allergen(rest)) + stop
 
 
@@ -56,6 +57,8 @@ def _by_favourite(rest: str) -> str:
     return f"'s favourite {singular(found[2])} is {found[1]}" if found else rest
 
 
+_FIRST_WORDS = ("'s ", " comes ", " has ", " is ", " owns ", " resides ", " suffers ")
+"""How all of `_WAYS` begin: most sentences begin otherwise, and are not compared with each."""
 _ALLERGY = re.compile(rf" has an? ({any_of(ALLERGENS)}) allergy")
 _BEST = re.compile(r" likes ([\w'\-]+(?: [\w'\-]+){0,2}) best of all ([a-z]+s)")
 _OF_OWNERS = any_of((PEOPLE | RELATED | PETS) - ROLES)
@@ -77,7 +80,8 @@ _WAYS = [
         (rf"\A comes from ({NAME})", r" is from \1"),
         (rf"\A suffers from ({any_of(ILLNESSES)})", r" has \1"),
         (r"\A has an allergy to (.+)", r" is allergic to \1"),
-        (r"\A (?:has a fear|is scared) of (.+)", r" is afraid of \1"),
+        (r"\A has a fear of (.+)", r" is afraid of \1"),
+        (r"\A is scared of (.+)", r" is afraid of \1"),
         *((rf"\A is {verb} to (.+)", rf" {simple} to \1") for verb, simple in PLANNING.items()),
         *((rf"\A is (?:a|an|the) {noun} (.+)", rf" {verb} \1") for noun, verb in AGENTS.items()),
         (r"\A is the owner of (.+)", r" owns \1"),

@@ -33,6 +33,8 @@ _TIME = (
     rf"|[Ii]n the (?:{'|'.join(sorted(en.DAYTIMES))})"
     rf"|[Ee]very (?:{'|'.join([*sorted(en.DAYTIMES), 'day', 'week', 'month', 'year'])})"
 )
+_TIMES = ("On ", "on ", "In ", "in ", "Every ", "every ")
+"""How `_TIME` begins."""
 _WORD = re.compile(r"[^\W\d_]+(?:['\-][^\W\d_]+)*")
 MOST_WORDS = 5
 """Maximum number of words of a clause before a time; in a longer one the time is ambiguous."""
@@ -40,6 +42,8 @@ MOST_WORDS = 5
 
 def turned(text: str, names: tuple[str, ...]) -> str | None:
     """The equivalent sentence with one of the names first; None if in doubt."""
+    if " is " not in text and not text.startswith(_TIMES):
+        return None  # the usual case: no pattern can match
     where, home, role, kin, called, birthplace, time = _patterns(names)
     if found := where.fullmatch(text):
         place, who, does, stop = found.groups()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain, combinations
+
 import pytest
 
 from palimpsest.projections.recall.presumed import PresumedNames
@@ -14,6 +16,13 @@ SHARED = [
     "Bea has two cats.",
     "I have two cats.",
     "Bea's hobby is chess.",
+]
+OTHER_FORMS = [
+    ("I'm a nurse.", "Bea is a nurse."),
+    ("I also like tea.", "Bea also likes tea."),
+    ("I've sold my car.", "Bea has sold her car."),
+    ("I jog.", "Bea jogs."),
+    ("I moved to Rome.", "Bea moved to Rome."),
 ]
 THIRD = "My hobby is chess."
 
@@ -51,6 +60,12 @@ def presumed(*texts: str) -> tuple[str, ...]:
 def test_names(texts: list[str], names: tuple[str, ...]) -> None:
     assert presumed(*texts) == names
     assert presumed(*reversed(texts)) == names
+
+
+@pytest.mark.parametrize("pairs", [*combinations(OTHER_FORMS, 3)])
+def test_a_statement_is_the_same_of_both_in_any_form(pairs: tuple[tuple[str, str], ...]) -> None:
+    assert presumed(*chain.from_iterable(pairs)) == ("Bea", "I")
+    assert presumed(*chain.from_iterable(pairs[1:])) == ()
 
 
 def test_names_follow_the_ledger() -> None:

@@ -62,19 +62,19 @@ from palimpsest.contracts.names import OwnerNames
 
 CandidateId = Annotated[
     str,
-    Field(description="The id of a candidate or a memory, whole or its beginning."),
+    Field(description="A candidate's or a memory's id."),
 ]
 MemoryId = Annotated[
     str,
-    Field(description="A memory's id, or its beginning; former ones work."),
+    Field(description="A memory's id."),
 ]
 DecisionId = Annotated[str, Field(description="The `decision_id` of an answer.")]
 Expect = Annotated[
     str | None,
-    Field(description="The `version` that you saw: fails (`moved_on`) if it changed."),
+    Field(description="The `version` you saw; fails if it changed."),
 ]
-BECAUSE = Field(description="The reason, in the user's words.")
-DryRun = Annotated[Flag, Field(description="Only show the result; write nothing.")]
+BECAUSE = Field(description="The user's reason.")
+DryRun = Annotated[Flag, Field(description="Only show the result.")]
 
 
 def _uuid(value: str) -> str:
@@ -203,7 +203,7 @@ class UnmergeRequest(JudgedRequest[Unmerged]):
     decision_id: str | None = Field(None, description="The join of this decision.")
     candidate_id: str | None = Field(None, description="The join that brought this candidate in.")
     memory_id: str | None = Field(
-        None, description="A memory: all of its joins except verbatim repeats."
+        None, description="All joins of this memory but verbatim repeats."
     )
     dry_run: DryRun = False
     with_consequences: Flag = Field(
@@ -322,21 +322,15 @@ class UpdateRequest(Request[Updated]):
 
     request: Literal["update"] = "update"
     memory_id: MemoryId
-    text: Text = Field(description="The whole new text of the memory.")
+    text: Text = Field(description="The whole new text.")
     owner_id: Name | None = None
     expect: Expect = None
-    merge: Flag = Field(
-        False, description="If another memory already has this text, join the two memories."
-    )
+    merge: Flag = Field(False, description="If another memory has this text, join the two.")
     rank: Speaker = "person"
     source: Name = "update"
-    session_id: Name | None = Field(None, description="The conversation in which it was said.")
-    occurred_at: Timestamp | None = Field(
-        None, description="Since when, if not from now on, with a zone."
-    )
-    metadata: Metadata | None = Field(
-        None, description="The new metadata; if left out, it is copied from the old text."
-    )
+    session_id: Name | None = Field(None, description="The conversation it is from.")
+    occurred_at: Timestamp | None = Field(None, description="Since when, if not now, with a zone.")
+    metadata: Metadata | None = Field(None, description="Replaces the old metadata.")
     dry_run: DryRun = False
 
 
@@ -380,15 +374,12 @@ class ForgetRequest(Request[Forgotten]):
     """
 
     request: Literal["forget"] = "forget"
-    memory_ids: tuple[str, ...] = Field(
-        description="The memories to forget: all that were found, or some of them."
-    )
+    memory_ids: tuple[str, ...] = Field(description="The memories to forget.")
     owner_id: Name | None = None
     expect: Expect = None
     again: Again | None = Field(
         None,
-        description="If the text comes again: `allow` stores it as new, `refuse` refuses it,"
-        " `ask` lets it wait for a person.",
+        description="If the text comes again: `allow` stores it, `ask` asks a person.",
     )
     rank: Speaker = "person"
     dry_run: DryRun = False
@@ -521,7 +512,7 @@ class SessionRequest(Request[Session]):
 
     request: Literal["end_session", "compact"]
     owner_id: Name
-    session_id: Name = Field(description="The `session_id` of the conversation's memories.")
+    session_id: Name = Field(description="That of its memories.")
 
 
 class EmbedRequest(Request[LateVectors]):

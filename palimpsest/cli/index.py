@@ -122,6 +122,10 @@ LISTED = {
         "statements",
         "Keep a memory that expires, or has expired; `undo` with the answer's id takes it back.",
     ),
+    "renew": Listed(
+        "statements",
+        "Move the time when a memory expires, as an agent may; `pin` keeps one for ever.",
+    ),
     "names": Listed(
         "statements", "Show by which names texts call an owner, or say by which they do."
     ),

@@ -1661,7 +1661,7 @@ class Calls:
         face: str | None = None,
         key: str | None = None,
     ) -> Merged:
-        """Declare two candidates the same; for people.
+        """Declare two candidates the same.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -1680,7 +1680,7 @@ class Calls:
     def separate(
         self, owner: str, *, a: str, b: str, because: str | None = None, key: str | None = None
     ) -> Apart:
-        """Declare two candidates different; for people.
+        """Declare two candidates different.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -1699,7 +1699,7 @@ class Calls:
     def withdraw(
         self, owner: str, *, a: str, b: str, because: str | None = None, key: str | None = None
     ) -> Apart:
-        """Take back the latest statement about a pair, a merge or a separation; for people.
+        """Take back the latest statement about a pair, a merge or a separation.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -1724,7 +1724,7 @@ class Calls:
         because: str | None = None,
         key: str | None = None,
     ) -> NewExpiry:
-        """Keep a memory that expires, or has expired, for ever or until a time; for people.
+        """Keep a memory that expires, or has expired, for ever or until a time.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -1778,7 +1778,7 @@ class Calls:
     def set_names(
         self, owner: str, *, names: list[str], because: str | None = None, key: str | None = None
     ) -> Names:
-        """Say by which names texts call the owner: they may be joined if they differ in that alone; for people.
+        """Say by which names texts call the owner: they may be joined if they differ in that alone.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -1797,7 +1797,7 @@ class Calls:
     def confirm(
         self, owner: str, *, decision_id: str, because: str | None = None, key: str | None = None
     ) -> Agreed:
-        """Confirm a decision; for people.
+        """Confirm a decision.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -1822,7 +1822,7 @@ class Calls:
         dry_run: bool | None = None,
         key: str | None = None,
     ) -> Reversals:
-        """Remove all joins of a selection, except verbatim repeats; for people.
+        """Remove all joins of a selection, except verbatim repeats.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -1847,7 +1847,7 @@ class Calls:
         dry_run: bool | None = None,
         key: str | None = None,
     ) -> Reinstatements:
-        """Take the reversal of all joins of a selection back; for people.
+        """Take the reversal of all joins of a selection back.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -1872,7 +1872,7 @@ class Calls:
         dry_run: bool | None = None,
         key: str | None = None,
     ) -> Retractions:
-        """Hide the candidates of a selection from searches; joins are kept; for people.
+        """Hide the candidates of a selection from searches; joins are kept.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -1898,7 +1898,7 @@ class Calls:
         dry_run: bool | None = None,
         key: str | None = None,
     ) -> Restorations:
-        """Restore all that was forgotten at once, or the candidates of a selection; for people.
+        """Restore all that was forgotten at once, or the candidates of a selection.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -2670,7 +2670,7 @@ class AsyncCalls:
         face: str | None = None,
         key: str | None = None,
     ) -> Merged:
-        """Declare two candidates the same; for people.
+        """Declare two candidates the same.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -2689,7 +2689,7 @@ class AsyncCalls:
     async def separate(
         self, owner: str, *, a: str, b: str, because: str | None = None, key: str | None = None
     ) -> Apart:
-        """Declare two candidates different; for people.
+        """Declare two candidates different.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -2708,7 +2708,7 @@ class AsyncCalls:
     async def withdraw(
         self, owner: str, *, a: str, b: str, because: str | None = None, key: str | None = None
     ) -> Apart:
-        """Take back the latest statement about a pair, a merge or a separation; for people.
+        """Take back the latest statement about a pair, a merge or a separation.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -2733,7 +2733,7 @@ class AsyncCalls:
         because: str | None = None,
         key: str | None = None,
     ) -> NewExpiry:
-        """Keep a memory that expires, or has expired, for ever or until a time; for people.
+        """Keep a memory that expires, or has expired, for ever or until a time.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -2787,7 +2787,7 @@ class AsyncCalls:
     async def set_names(
         self, owner: str, *, names: list[str], because: str | None = None, key: str | None = None
     ) -> Names:
-        """Say by which names texts call the owner: they may be joined if they differ in that alone; for people.
+        """Say by which names texts call the owner: they may be joined if they differ in that alone.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -2806,7 +2806,7 @@ class AsyncCalls:
     async def confirm(
         self, owner: str, *, decision_id: str, because: str | None = None, key: str | None = None
     ) -> Agreed:
-        """Confirm a decision; for people.
+        """Confirm a decision.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -2831,7 +2831,7 @@ class AsyncCalls:
         dry_run: bool | None = None,
         key: str | None = None,
     ) -> Reversals:
-        """Remove all joins of a selection, except verbatim repeats; for people.
+        """Remove all joins of a selection, except verbatim repeats.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -2856,7 +2856,7 @@ class AsyncCalls:
         dry_run: bool | None = None,
         key: str | None = None,
     ) -> Reinstatements:
-        """Take the reversal of all joins of a selection back; for people.
+        """Take the reversal of all joins of a selection back.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -2881,7 +2881,7 @@ class AsyncCalls:
         dry_run: bool | None = None,
         key: str | None = None,
     ) -> Retractions:
-        """Hide the candidates of a selection from searches; joins are kept; for people.
+        """Hide the candidates of a selection from searches; joins are kept.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -2907,7 +2907,7 @@ class AsyncCalls:
         dry_run: bool | None = None,
         key: str | None = None,
     ) -> Restorations:
-        """Restore all that was forgotten at once, or the candidates of a selection; for people.
+        """Restore all that was forgotten at once, or the candidates of a selection.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """

@@ -56,7 +56,7 @@ METADATA = "With these metadata."
 SINCE = "From this time on."
 UNTIL = "Before this time."
 AS_OF = "A position of the log, or a time: answers as of then."
-FORMER = "Also texts that an update replaced."
+FORMER = "Also texts that updates replaced."
 EXPIRED = "Also expired ones."
 
 
@@ -69,9 +69,7 @@ def _undescribed(schema: dict[str, Any]) -> None:
 class NewMemory(Strict):
     """A new memory. `id` is the producer's own: if it is offered again, nothing changes."""
 
-    text: Text = Field(
-        description="One fact, as a sentence that is clear without the conversation."
-    )
+    text: Text = Field(description="One fact, in a sentence that is clear by itself.")
     namespace: Name | None = Field(None, description=COMPARTMENT)
     id: Name | None = Field(None, description="Your own id: adding it again changes nothing.")
     session_id: Name | None = Field(None, description=OF_SESSION)
@@ -196,11 +194,11 @@ class Find(Strict):
     """A query by whole words or by meaning."""
 
     query: Text = Field(
-        description="Words that the memories contain, such as a name; all must match whole."
+        description="Words that the memories contain, such as a name; all match whole."
     )
     by: Annotated[tuple[By, ...], Field(min_length=1, max_length=2)] = Field(
         ("words", "meaning"),
-        description="`words`: all that contain the query; `meaning`: the `k` nearest others.",
+        description="One of the two, or both.",
     )
     k: Some = Field(5, description="How many by meaning; all by words.")
     namespace: Name | None = Field(None, description=NAMESPACE)
@@ -211,9 +209,9 @@ class ListQuery(Strict):
     """Which memories to list. `after` is the `next` of the previous page."""
 
     limit: Annotated[int, Field(ge=1, le=NETWORK.listed), WHOLE] = Field(
-        50, description="Memories per page, at most."
+        50, description="How many at most."
     )
-    after: SomeId | None = Field(None, description="The `next` of the previous page, if any.")
+    after: SomeId | None = Field(None, description="The `next` of the page before.")
     former: Flag = Field(False, description=FORMER)
     namespace: Name | None = Field(None, description=NAMESPACE)
     category: Name | None = Field(None, description=CATEGORY)
@@ -241,7 +239,7 @@ class OfPlan(Strict):
 class ForgetAll(Strict):
     """Without a `token`, only shows what would be forgotten."""
 
-    token: SomeId | None = Field(None, description="The token of a first call without one.")
+    token: SomeId | None = Field(None, description="The token of a call without one.")
     because: Annotated[Because | None, BECAUSE] = None
 
 
@@ -249,10 +247,10 @@ class TakeBody(Strict):
     """What to undo or redo. With a dry run's `token`, only if the result is what that showed."""
 
     id: SomeId = Field(
-        description="An answer's `undo`, `decision_id` or `event_id`, or a memory's id for its last"
+        description="An answer's `undo`, `decision_id` or `event_id`, or a memory's for its last"
         " change."
     )
-    token: SomeId | None = Field(None, description="The token of a first call without one.")
+    token: SomeId | None = Field(None, description="The token of a call without one.")
     because: Annotated[Because | None, BECAUSE] = None
     dry_run: DryRun = False
 

@@ -96,7 +96,7 @@ WRITES = (
 )
 """The kinds of writes that take a key; each kind derives its own id from the key."""
 
-OF_REQUESTS = frozenset({"events", "carried_out", "cause", "undo"})
+OF_REQUESTS = frozenset({"events", "event_id", "carried_out", "cause", "undo"})
 """Fields of an answer with ids of events or requests, which differ in a dry run."""
 
 IDS = frozenset(

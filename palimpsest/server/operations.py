@@ -16,6 +16,7 @@ from palimpsest.contracts.limits import NETWORK
 from palimpsest.contracts.model import REAL, WHOLE, Strict, Timestamp
 from palimpsest.contracts.requests import (
     BECAUSE,
+    CandidateId,
     ConfirmRequest,
     ForgetRequest,
     MemoryId,
@@ -132,7 +133,7 @@ class Pin(Strict):
 class NewTime(Strict):
     """When a memory expires from now on."""
 
-    expires_at: Timestamp = Field(description="When it expires from now on, with a zone.")
+    expires_at: Timestamp = Field(description="The new time, with a zone.")
 
 
 class Nothing(Strict):
@@ -151,13 +152,13 @@ OneSession = parameters("OneSession", SessionRequest, without=["because"])
 class Chosen(Strict):
     """Candidates of the owner."""
 
-    selection: bodies.OwnSelection = Field(description="Candidates that match all given fields.")
+    selection: bodies.OwnSelection = Field(description="Candidates that match all fields.")
 
 
 class ChosenJoins(Strict):
     """Joins of the owner."""
 
-    selection: bodies.OwnJoinSelection = Field(description="Joins that match all given fields.")
+    selection: bodies.OwnJoinSelection = Field(description="Joins that match all fields.")
 
 
 class RestoreChosen(Strict):
@@ -293,13 +294,13 @@ async def _pin(intents: Intents, given: Pin) -> NewExpiry:
 class SomeCandidate(Strict):
     """A candidate or a memory, by its id."""
 
-    some_id: SomeId
+    some_id: Annotated[CandidateId, Field(min_length=1, max_length=600)]
 
 
 class TwoCandidates(SomeCandidate):
     """Two candidates of one owner, by their ids."""
 
-    other_id: SomeId
+    other_id: Annotated[CandidateId, Field(min_length=1, max_length=600)]
 
 
 class TriangleQuery(Strict):
@@ -341,8 +342,7 @@ OPERATIONS = (
         write="add",
         tool="add_memory",
         hidden=frozenset({"ttl"}),
-        advice="Remember something about the user. Repeats and rewordings join the memory that is"
-        " known.",
+        advice="Remember something about the user. Repeats and rewordings join a known memory.",
     ),
     Operation(
         "add_memories",
@@ -365,7 +365,7 @@ OPERATIONS = (
         write="add",
         tool="add_messages",
         hidden=frozenset({"infer"}),
-        advice="Remember what was said in a conversation, as the server is set up to.",
+        advice="Remember what was said in a conversation.",
     ),
     Operation(
         "search_memories",
@@ -389,7 +389,7 @@ OPERATIONS = (
         _find,
         tool="find_memories",
         advice="Find memories: all that contain these words, and the nearest by meaning, which may"
-        " be unrelated. `token` covers each of them in its current state.",
+        " be unrelated. Its token is for `delete_found_memories`.",
     ),
     Operation(
         "check_memory",
@@ -442,7 +442,7 @@ OPERATIONS = (
         OneMemory,
         _history,
         tool="memory_history",
-        advice="Show everything that happened to a memory, in order, with who did it and why.",
+        advice="Show what happened to a memory, in order, with who did it and why.",
     ),
     Operation(
         "show_memory",
@@ -453,7 +453,7 @@ OPERATIONS = (
         Show,
         _show,
         tool="memory_joins",
-        advice="Show why each wording of a memory is in it, with the ids of the joins for `undo`.",
+        advice="Show the joins of a memory's wordings, with their ids for `undo`.",
     ),
     Operation(
         "explain",
@@ -463,6 +463,8 @@ OPERATIONS = (
         Explanation,
         SomeCandidate,
         _why,
+        tool="why",
+        advice="Show by which checks and scores a wording joined its memory, or did not.",
     ),
     Operation(
         "explain_pair",
@@ -472,6 +474,8 @@ OPERATIONS = (
         WhyNot,
         TwoCandidates,
         _why_not,
+        tool="why_not",
+        tool_role="reviewer",
     ),
     Operation(
         "list_triangles",
@@ -481,6 +485,8 @@ OPERATIONS = (
         list[Triangle],
         TriangleQuery,
         _triangles,
+        tool="triangles",
+        tool_role="reviewer",
     ),
     _request(
         "update_memory",
@@ -514,8 +520,8 @@ OPERATIONS = (
         takes=parameters("ForgetFound", bodies.OfPlan, ForgetRequest, without=["expect"]),
         write="forget_found",
         tool="delete_found_memories",
-        advice="Forget those memories that you name of what `find_memories` showed, with its token;"
-        " none if one has changed since. `undo` brings them back.",
+        advice="Forget all or some of what `find_memories` showed, with its token; nothing if one"
+        " of them has changed. `undo` brings them back.",
         destroys=True,
     ),
     Operation(
@@ -529,7 +535,7 @@ OPERATIONS = (
         write="forget_all",
         tool="delete_all_memories",
         advice="Forget all memories of the user. Without `token` it only shows them: if the user"
-        " agrees, call it again with the token of that answer.",
+        " agrees, call it again with that answer's token.",
         destroys=True,
     ),
     Operation(
@@ -544,7 +550,7 @@ OPERATIONS = (
         write="undo",
         tool="undo",
         advice="Undo a wrong join, a change, or a forgetting of your own. Without `token` it only"
-        " shows the result: then call it again with the token of that answer.",
+        " shows the result: then call it again with that answer's token.",
         destroys=True,
     ),
     Operation(
@@ -586,8 +592,7 @@ OPERATIONS = (
         takes=OneSession,
         fixed={"request": "end_session"},
         tool="end_session",
-        advice="Report that a conversation ended. Similar memories of it are joined if the policy"
-        " says so.",
+        advice="Report that a conversation ended: similar memories of it may be joined.",
     ),
     _request(
         "compact_session",
@@ -602,7 +607,7 @@ OPERATIONS = (
     _request(
         "merge",
         f"{OWNER}/merge",
-        "Declare two candidates the same; for people.",
+        "Declare two candidates the same.",
         MergeRequest,
         role="reviewer",
         tool="merge",
@@ -611,7 +616,7 @@ OPERATIONS = (
     _request(
         "separate",
         f"{OWNER}/separate",
-        "Declare two candidates different; for people.",
+        "Declare two candidates different.",
         SeparateRequest,
         role="reviewer",
         tool="separate",
@@ -620,7 +625,7 @@ OPERATIONS = (
     _request(
         "withdraw",
         f"{OWNER}/withdraw",
-        "Take back the latest statement about a pair, a merge or a separation; for people.",
+        "Take back the latest statement about a pair, a merge or a separation.",
         WithdrawRequest,
         role="reviewer",
         tool="withdraw",
@@ -630,7 +635,7 @@ OPERATIONS = (
         "pin",
         "POST",
         f"{OWNER}/pin",
-        "Keep a memory that expires, or has expired, for ever or until a time; for people.",
+        "Keep a memory that expires, or has expired, for ever or until a time.",
         NewExpiry,
         Pin,
         _pin,
@@ -645,6 +650,8 @@ OPERATIONS = (
         SetExpiryRequest,
         takes=parameters("Renew", NewTime, SetExpiryRequest),
         write="renew",
+        tool="renew",
+        advice="Move the time when a memory expires, if it does.",
     ),
     Operation(
         "names",
@@ -654,12 +661,12 @@ OPERATIONS = (
         Names,
         Nothing,
         _names,
+        tool="names",
     ),
     _request(
         "set_names",
         f"{OWNER}/names",
-        "Say by which names texts call the owner: they may be joined if they differ in that alone;"
-        " for people.",
+        "Say by which names texts call the owner: they may be joined if they differ in that alone.",
         SetNamesRequest,
         role="reviewer",
         tool="set_names",
@@ -667,7 +674,7 @@ OPERATIONS = (
     _request(
         "confirm",
         f"{OWNER}/confirm",
-        "Confirm a decision; for people.",
+        "Confirm a decision.",
         ConfirmRequest,
         role="reviewer",
         tool="confirm",
@@ -675,7 +682,7 @@ OPERATIONS = (
     _request(
         "reverse",
         f"{OWNER}/reverse",
-        "Remove all joins of a selection, except verbatim repeats; for people.",
+        "Remove all joins of a selection, except verbatim repeats.",
         ReverseRequest,
         takes=parameters("Reverse", ChosenJoins, ReverseRequest),
         role="reviewer",
@@ -685,7 +692,7 @@ OPERATIONS = (
     _request(
         "reinstate_many",
         f"{OWNER}/reinstate-many",
-        "Take the reversal of all joins of a selection back; for people.",
+        "Take the reversal of all joins of a selection back.",
         ReinstateManyRequest,
         takes=parameters("ReinstateMany", ChosenJoins, ReinstateManyRequest),
         role="reviewer",
@@ -695,7 +702,7 @@ OPERATIONS = (
     _request(
         "retract",
         f"{OWNER}/retract",
-        "Hide the candidates of a selection from searches; joins are kept; for people.",
+        "Hide the candidates of a selection from searches; joins are kept.",
         RetractRequest,
         takes=parameters("Retract", Chosen, RetractRequest),
         role="reviewer",
@@ -705,7 +712,7 @@ OPERATIONS = (
     _request(
         "restore",
         f"{OWNER}/restore",
-        "Restore all that was forgotten at once, or the candidates of a selection; for people.",
+        "Restore all that was forgotten at once, or the candidates of a selection.",
         RestoreRequest,
         takes=parameters("Restore", RestoreChosen, RestoreRequest),
         role="reviewer",

@@ -198,7 +198,7 @@ def test_it_can_be_typed(line: str, prepared: Prepared, monkeypatch: pytest.Monk
         asked(prepared.folder, "import", "export.jsonl", "--yes")
     if words[0] == "undo":
         asked(prepared.folder, "update", prepared.apart[0], "Ada moved to Lyon.")
-    if words[0] == "pin":
+    if words[0] in ("pin", "renew"):
         added = asked(prepared.folder, "add", "ada", "Ada naps.", "--expires-in", "7d")
         words[1] = added["memory_id"]
     if words[:2] == ["restore", "--cause"]:

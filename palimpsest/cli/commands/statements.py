@@ -1,4 +1,4 @@
-"""A person's statements: `merge`, `separate`, `withdraw`, `confirm`, `pin`, `names`."""
+"""A person's statements: `merge`, `separate`, `withdraw`, `confirm`, `pin`, `renew`, `names`."""
 
 from __future__ import annotations
 
@@ -105,6 +105,25 @@ def pin(
         memory = resolve_id(store.reader, memory).candidate_id
         answer = store.pin(memory, until=until, actor=call.settings.actor, because=because)
     call.output.answer(answer, lambda: rendering.changed("pinned", answer))
+
+
+@app.command(epilog="Example: palimpsest renew 0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11 2099-01-01")
+def renew(
+    context: typer.Context,
+    memory: Annotated[str, typer.Argument(metavar="ID", help="A memory's or a candidate's id.")],
+    expires_at: Annotated[
+        datetime, typer.Argument(parser=moment, metavar="TIME", help="When it expires from now on.")
+    ],
+    because: Because = None,
+) -> None:
+    """Move the time when a memory expires, as an agent may; `pin` keeps one for ever."""
+    from palimpsest.queries.ids import resolve_id
+
+    call = invocation(context)
+    with call.store() as store:
+        memory = resolve_id(store.reader, memory).candidate_id
+        answer = store.renew(memory, expires_at, actor=call.settings.actor, because=because)
+    call.output.answer(answer, lambda: rendering.changed("renewed", answer))
 
 
 @app.command(epilog='Example: palimpsest names ada Ada "the user" I')

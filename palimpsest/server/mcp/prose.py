@@ -435,6 +435,94 @@ def joins(shown: Answer) -> list[ProseLine]:
     return lines
 
 
+def why(answer: Answer) -> list[ProseLine]:
+    """Each wording with the checks of its decision."""
+    lines = [ProseLine(None, f"Why the wordings of memory {short(answer['memory_id'])} are in it:")]
+    for placed in answer["candidates"]:
+        wording = {**placed, "memory_id": placed["candidate_id"], "face": placed["text"]}
+        if placed["other_text"] is None:
+            lines.append(_memory(wording, note="nothing was near enough to compare"))
+            continue
+        joined = placed["joined_to"] is not None
+        lines.append(_memory(wording, note=f"decided by {short(placed['decision_id'])}"))
+        other = {"memory_id": placed["joined_to"] or placed["compared_with"]}
+        verb = "joined" if joined else "the nearest, not joined"
+        lines.append(_memory({**other, "face": placed["other_text"]}, f"  {verb}: "))
+        lines += _steps(placed["steps"])
+    return lines
+
+
+def _steps(steps: Sequence[Answer]) -> Iterator[ProseLine]:
+    """The checks of a decision, each with what it found, its thresholds and its outcome."""
+    for step in steps:
+        outcome = f" ({step['outcome']})" if step["outcome"] else ""
+        yield ProseLine(
+            "; ".join([step["found"], *step["thresholds"]]), f"  {step['name']}: ", outcome
+        )
+
+
+def why_not(answer: Answer) -> list[ProseLine]:
+    """Two wordings, and the reasons why they are in two memories."""
+    sides = [
+        _memory({**side, "memory_id": side["candidate_id"], "face": side["text"]})
+        for side in (answer["older"], answer["newer"])
+    ]
+    if answer["together"]:
+        return [ProseLine(None, "They are in one memory; why shows how:"), *sides]
+    reasons: list[ProseLine] = []
+    for reason in answer["reasons"]:
+        reasons.append(ProseLine(reason["detail"], f"- {reason['reason'].replace('_', ' ')}: "))
+        if reason.get("because"):
+            reasons.append(ProseLine(reason["because"], "  because "))
+    if not reasons:
+        reasons.append(ProseLine(None, "- nothing recorded says why: they were never compared"))
+    return [
+        ProseLine(None, "In two memories:"),
+        *sides,
+        ProseLine(None, "The reasons, the decisive one first:"),
+        *reasons,
+        *_steps(answer["steps"]),
+    ]
+
+
+def triangles(answer: Answer) -> list[ProseLine]:
+    """Separated pairs, each with a third that is joined to one and near the other."""
+    found = answer["triangles"]
+    if not found:
+        return [
+            ProseLine(None, "No third is joined to one of a separated pair and near the other.")
+        ]
+    lines = [ProseLine(None, "Either the separation or the join may be wrong:")]
+    for triangle in found:
+        score = f"score {triangle['similarity']:.2f}"
+        for name, before, note in (
+            ("joined", "- ", ""),
+            ("one", "  is joined to ", ""),
+            ("other", "  and is near ", score),
+        ):
+            memory = {"memory_id": triangle[name], "face": triangle[f"{name}_text"]}
+            lines.append(_memory(memory, before, note))
+    return lines
+
+
+def names(answer: Answer) -> list[ProseLine]:
+    """The names that the user is called by."""
+    if not answer["names"]:
+        return [ProseLine(None, "No names of the user are declared.")]
+    return [
+        ProseLine(None, "Texts call the user by these names:"),
+        *(ProseLine(name, "- ") for name in answer["names"]),
+    ]
+
+
+def renewed(answer: Answer) -> list[ProseLine]:
+    """A memory with its new expiry."""
+    heading = (
+        f"It expires {when(answer['expires_at'])}; undo with id {answer['event_id']} reverts it."
+    )
+    return [ProseLine(None, heading), *map(_memory, answer["memories"])]
+
+
 def pinned(answer: Answer) -> list[ProseLine]:
     """A memory that is kept, and until when."""
     until = f"at least until {when(answer['expires_at'])}" if answer["expires_at"] else "for ever"

@@ -25,7 +25,7 @@ class AnswerSize(Strict):
     """The maximum size of an answer's text."""
 
     content_bytes: Annotated[int, Field(ge=LEAST_BYTES, le=MOST_BYTES), WHOLE] = Field(
-        DEFAULT_BYTES, description="Most bytes of the answer."
+        DEFAULT_BYTES, description="Most bytes to return."
     )
 
 
@@ -64,6 +64,10 @@ TELLS: dict[str, Callable[[Any, Any], list[ProseLine]]] = {
     "get_memory": lambda _, answer: prose.got(answer),
     "memory_history": lambda _, answer: prose.told(answer),
     "memory_joins": lambda _, answer: prose.joins(answer),
+    "why": lambda _, answer: prose.why(answer),
+    "why_not": lambda _, answer: prose.why_not(answer),
+    "triangles": lambda _, answer: prose.triangles(answer),
+    "names": lambda _, answer: prose.names(answer),
     "update_memory": lambda said, answer: prose.updated(answer, dry_run=said.dry_run),
     "delete_memory": lambda said, answer: prose.forgotten(answer, dry_run=said.dry_run),
     "find_memories": lambda _, answer: prose.found(answer),
@@ -72,6 +76,7 @@ TELLS: dict[str, Callable[[Any, Any], list[ProseLine]]] = {
     "undo": lambda _, answer: prose.taken(answer, "undo"),
     "redo": lambda _, answer: prose.taken(answer, "redo"),
     "pin": lambda _, answer: prose.pinned(answer),
+    "renew": lambda _, answer: prose.renewed(answer),
     "end_session": lambda _, answer: prose.session(answer, "ended"),
     "compact_session": lambda _, answer: prose.session(answer, "was compacted"),
 }
@@ -124,7 +129,8 @@ class Tool:
         if isinstance(arguments, SearchSize) and arguments.min_score is None:
             fields["min_score"] = "model"
         if self.name not in SHOWN_FIRST:
-            return await self.operation.run(intents, takes.model_validate(fields))
+            answer = await self.operation.run(intents, takes.model_validate(fields))
+            return {self.name: answer} if isinstance(answer, list) else answer
         dry_run = arguments.token is None
         given = takes.model_construct(**fields, dry_run=dry_run)
         result = await self.operation.run(intents, given)
@@ -146,6 +152,28 @@ def tools_of(role: Role) -> dict[str, Tool]:
     }
 
 
+@cache
+def schemas_of(role: Role) -> dict[str, JsonObject]:
+    """The schemas of a role's tools as a list shows them, by the tools' names.
+
+    A model reads the whole list: fields of an object that an earlier tool has are only named.
+    """
+    told: dict[str, tuple[str, JsonObject]] = {}
+    listed: dict[str, JsonObject] = {}
+    for name, tool in tools_of(role).items():
+        parameters: JsonObject = tool.input_schema["properties"]
+        shown: JsonObject = {}
+        for parameter, schema in parameters.items():
+            fields: JsonObject = schema.get("properties", {})
+            first, known = told.setdefault(parameter, (name, fields))
+            shown[parameter] = schema
+            if fields and first != name and fields.items() <= known.items():
+                says = f"{schema['description']} As in `{first}`: {', '.join(fields)}."
+                shown[parameter] = {"type": "object", "description": says}
+        listed[name] = {**tool.input_schema, "properties": shown}
+    return listed
+
+
 def _brief(value: Any, parts: JsonObject) -> Any:
     """A schema without titles, references and anything that a default of null implies."""
     if isinstance(value, list):
@@ -155,7 +183,8 @@ def _brief(value: Any, parts: JsonObject) -> Any:
     if value.get("type") in ("integer", "number"):
         value = {name: one for name, one in value.items() if name not in BOUNDS}
     if "$ref" in value:
-        return _brief(parts[value["$ref"].rpartition("/")[2]], {})
+        part = parts[value["$ref"].rpartition("/")[2]]
+        return _brief({**part, **{name: one for name, one in value.items() if name != "$ref"}}, {})
     said = {
         name: _brief(one, parts)
         for name, one in value.items()
@@ -172,4 +201,4 @@ def _brief(value: Any, parts: JsonObject) -> Any:
         case [one, {"type": "null"}]:
             return {**one, **said}
         case several:
-            return {**said, "anyOf": several}
+            return {**said, "anyOf": [one for one in several if one != {"type": "null"}]}

@@ -37,7 +37,7 @@ DESIGNED = (
     " why, triangles,"
     " decisions, changes, list, get, history, update, undo, redo, forget,"
     " merge, separate,"
-    " withdraw, confirm, pin, names, reinstate, retract, restore, unmerge, reverse,"
+    " withdraw, confirm, pin, renew, names, reinstate, retract, restore, unmerge, reverse,"
     " evaluate, backtest, calibrate,"
     " audit open, audit next, audit label, audit status, audit certify,"
     " audit recall, audit check, rebuild, verify, embed,"

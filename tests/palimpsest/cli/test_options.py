@@ -168,6 +168,12 @@ def test_a_search_that_finds_nothing_is_done(query: str, count: int, line: Comma
     assert len(line.json("list", "ada", "--category", query)["memories"]) == 0
 
 
+def test_renew(ask: Ask, line: CommandLine) -> None:
+    kettle = line.ids()[0]
+    words = ("renew", kettle[:13], "2026-03-01", "--because", "still used")
+    assert ask("renew", *words) == ((kettle, MARCH), {"actor": ACTOR, "because": "still used"})
+
+
 def test_triangles(ask: Ask) -> None:
     assert ask("triangles", "triangles", "ada") == (("ada",), {"at_least": 0.85, "limit": 50})
     words = ("--at-least", "0", "-k", "1")

@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from palimpsest.contracts.arguments import Constructed
 from palimpsest.contracts.identity import session_of
 from palimpsest.contracts.light import Light
 from palimpsest.contracts.model import Model, Timestamp, WireTime, deeper_than, has_huge_integer
@@ -159,7 +160,7 @@ EXPIRY = frozenset({"expires_at", "expiration_date", "ttl"})
 """The fields that say when a candidate expires; a row has at most one of them."""
 
 
-class Candidate(Model):
+class Candidate(Model, metaclass=Constructed):
     """One text that a producer offers as a memory; immutable.
 
     `created_at` is accepted for `occurred_at`; `session_began_at`, the time of the session's first

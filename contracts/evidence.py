@@ -9,6 +9,7 @@ from typing import Literal
 
 from msgspec import structs
 
+from palimpsest.contracts.arguments import ConstructedLight
 from palimpsest.contracts.light import Light, serializer
 
 
@@ -114,7 +115,7 @@ class FirstAnswer(Light):
     remote: bool | None = None
 
 
-class Verdict(Light):
+class Verdict(Light, metaclass=ConstructedLight):
     """The judge's answer about a candidate and one neighbour, with what it cost.
 
     `calls` is the number of calls to the service, a fraction if pairs shared one, 0 if the answer

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from palimpsest.contracts.arguments import Constructed
 from palimpsest.contracts.candidate import CandidateFields, Duration, Kind
 from palimpsest.contracts.errors import NewerError
 from palimpsest.contracts.event_data import PolicySetData
@@ -326,7 +327,7 @@ class Certificate(_Strict):
     held_out_bound: Score
 
 
-class Policy(_Strict):
+class Policy(_Strict, metaclass=Constructed):
     """Thresholds and rules, named by the hash of their content.
 
     With `enabled` false no check runs: exact repeats are joined, as always, and all else is stored.

@@ -41,6 +41,7 @@ from palimpsest.contracts.answers import (
     Unmerged,
     Updated,
 )
+from palimpsest.contracts.arguments import Constructed
 from palimpsest.contracts.candidate import Metadata, Name, Share, Text
 from palimpsest.contracts.events import (
     Again,
@@ -242,7 +243,7 @@ def require_criterion(selection: Strict, since: datetime | None, until: datetime
         raise ValueError("nothing was decided between: `since` must be before `until`")
 
 
-class Selection(Strict):
+class Selection(Strict, metaclass=Constructed):
     """The candidates (or their decisions) that match all of the given criteria.
 
     `since` and `until` are compared with `decided_at`: `since` inclusive, `until` exclusive.
@@ -437,7 +438,7 @@ class SetNamesRequest(Request[Names]):
     )
 
 
-class SettleRequest(JudgedRequest[Concluded]):
+class SettleRequest(JudgedRequest[Concluded], metaclass=Constructed):
     """The judge's verdicts on a pending candidate; `composed` is the composed text, if any.
 
     `sources` are the candidates that it was made of, oldest first. By default they are those of the

@@ -21,6 +21,7 @@ from palimpsest.contracts.answers import (
 )
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.shown import Changes, Found, History, Hits, Page, ShownMemory
+from palimpsest.process.parameters import made_by
 from palimpsest.projections.recall.hits import MinScore
 from palimpsest.queries.changes import without_positions
 from palimpsest.queries.find import Plan
@@ -43,6 +44,7 @@ class Agent:
     stand. Calls for people (`merge`, `separate`, `confirm`, …) are missing.
     """
 
+    @made_by("get a handle by `memories.agent(owner_id)`")
     def __init__(self, store: Palimpsest, owner_id: str, actor: str | None = None) -> None:
         self._store = store
         self._actor = actor

@@ -30,6 +30,7 @@ from palimpsest.contracts.errors import (
     UsageError,
 )
 from palimpsest.contracts.shown import Changes
+from palimpsest.process.parameters import made_by
 from palimpsest.streams.embedded.pipeline import WINDOW
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.write.inputs import OTHER_REQUEST, Outcome, Submission
@@ -84,6 +85,7 @@ class AsyncPalimpsest:
     end, and what it writes stays: to find out, repeat it with the same `id`, which is idempotent.
     """
 
+    @made_by("open a store by `await AsyncPalimpsest.open`")
     def __init__(
         self, store: Palimpsest, *, threads: int = THREADS, judge: JudgeSettings | None = None
     ) -> None:

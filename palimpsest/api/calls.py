@@ -7,21 +7,22 @@ here rather than a library's error further in; so does a call with too many or t
 from __future__ import annotations
 
 import asyncio
-import inspect
 import os
 from collections.abc import Callable, Coroutine
 from functools import cache, wraps
 from threading import RLock
 from types import FunctionType
-from typing import Any, TypeVar, Unpack, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args
 from weakref import WeakSet
 
-from pydantic import ConfigDict, ValidationError, create_model
+from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from palimpsest.api.arguments import NAMES
+from palimpsest.contracts.arguments import plainly
 from palimpsest.contracts.errors import StoreError, UsageError
 from palimpsest.contracts.requests import Selection
+from palimpsest.process.parameters import Parameters
 from palimpsest.queries.ids import bare
 
 CLOSED = "this store is closed: open it again with Palimpsest.open"
@@ -145,7 +146,7 @@ def _with_arguments_checked(method: Callable[..., Any]) -> Callable[..., Any]:
         except (UnicodeEncodeError, PydanticSerializationError):
             raise UsageError(f"{method.__name__}: {NO_UNICODE}") from None
         except ValidationError as error:  # raised by the request built from all arguments
-            raise UsageError(f"{method.__name__}: {_plainly(error)}") from None
+            raise UsageError(f"{method.__name__}: {plainly(error)}") from None
         except OSError as error:
             what = f"{error.filename or 'the system'}: {error.strerror or error}"
             raise StoreError(f"{method.__name__} failed: {what}") from error
@@ -153,48 +154,12 @@ def _with_arguments_checked(method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-class _Arguments:
-    """The parameters of a method, with their types."""
+class _Arguments(Parameters):
+    """The parameters of a method, with those that are ids."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
-        self._name = method.__name__
-        self._signature = inspect.signature(method)
-        fields: dict[str, Any] = {}
-        self._more: list[str] = []
-        self._ids: list[str] = []
-        for name, hint in get_type_hints(method, include_extras=True).items():
-            if get_origin(hint) is Unpack:
-                self._more.append(name)
-                fields |= get_type_hints(get_args(hint)[0], include_extras=True)
-            elif name != "return":
-                fields[name] = hint
-                if _has_ids(hint):
-                    self._ids.append(name)
-        config = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
-        # None means missing: Python itself reports arguments without a default.
-        optional: dict[str, Any] = {name: (hint, None) for name, hint in fields.items()}
-        self._model = create_model(self._name, __config__=config, **optional)
-
-    def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """UsageError if an argument is unknown or missing, has a wrong type or is out of range."""
-        try:
-            given = self._signature.bind(*args, **kwargs).arguments
-        except TypeError as error:
-            raise self._wrong_call(str(error)) from None
-        for name in self._more:
-            given |= given.pop(name, {})
-        values = {name: value for name, value in given.items() if name not in ("self", "cls")}
-        for name in values.keys() - self._model.model_fields.keys():
-            raise self._wrong_call(f"got an unexpected keyword argument {name!r}")
-        try:
-            self._model.model_validate(values)
-        except ValidationError as error:
-            raise UsageError(f"{self._name}: {_plainly(error)}") from None
-
-    def _wrong_call(self, problem: str) -> UsageError:
-        return UsageError(
-            f"{self._name}: {problem}; it takes {', '.join(self._model.model_fields)}"
-        )
+        super().__init__(method)
+        self._ids = [name for name, hint in self.hints.items() if _has_ids(hint)]
 
     def with_bare_ids(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -205,7 +170,7 @@ class _Arguments:
         """
         if not self._ids:
             return args, kwargs
-        bound = self._signature.bind(*args, **kwargs)
+        bound = self.signature.bind(*args, **kwargs)
         for name in self._ids:
             if name in bound.arguments:
                 bound.arguments[name] = bare(args[0].reader, bound.arguments[name])
@@ -223,24 +188,6 @@ def _has_ids(hint: object) -> bool:
 
 _arguments = cache(_Arguments)
 """Built when a method is first called."""
-
-
-_FIELD = {"extra_forbidden": "has no field", "missing": "lacks the field"}
-
-
-def _plainly(error: ValidationError) -> str:
-    """What is wrong with each argument; never its value, which may be a memory's text."""
-    found: dict[str, list[str]] = {}
-    for problem in error.errors(include_input=False, include_context=False, include_url=False):
-        messages = found.setdefault(f"`{problem['loc'][0]}` " if problem["loc"] else "", [])
-        message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
-        if problem["type"] in _FIELD and len(problem["loc"]) > 1:  # in a selection or a request
-            if messages:
-                continue  # report one at a time: the others are not alternatives
-            message = f"{_FIELD[problem['type']]} {str(problem['loc'][-1])[:40]!r}"
-        if message not in messages:
-            messages.append(message)
-    return "; ".join(f"{name}{', or '.join(values)}" for name, values in found.items())
 
 
 def run_to_end(doing: Coroutine[Any, Any, Result]) -> Result:

@@ -11,6 +11,7 @@ from palimpsest.backends.access_log import Uses
 from palimpsest.backends.reader import Reader
 from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.events import Speaker
+from palimpsest.process.parameters import made_by
 from palimpsest.queries.changes import ChangeFeed
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 class OpenedStore:
     """An open store with what all calls need; subclasses in this package add the calls."""
 
+    @made_by("open a store by `Palimpsest.open`")
     def __init__(self, folder: Path, writer: StoreWriter, by: Speaker = "agent") -> None:
         self.folder = folder
         self._by: Speaker = by

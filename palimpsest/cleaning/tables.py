@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from palimpsest.cleaning.clean import NEEDED, Keep, Rules, find_duplicates
 from palimpsest.cleaning.columns import Columns
@@ -14,6 +16,7 @@ from palimpsest.cleaning.separated import SeparatedPair
 from palimpsest.cleaning.within import LEAST_WITHIN
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.policy import Policy
+from palimpsest.process.parameters import check_arguments
 from palimpsest.streams.embedder import Engine, Progress
 from palimpsest.streams.policies import load_policy
 
@@ -34,13 +37,14 @@ class CleanedTable:
     summary: dict[str, Any]
 
 
+@check_arguments
 def clean(
     data: Any,
     *,
     text: str | None = None,
-    by: Sequence[str] = (),
+    by: str | Sequence[str] = (),
     policy: str | Policy = "standard",
-    within: float | None = None,
+    within: Annotated[float, Field(ge=LEAST_WITHIN, le=1)] | None = None,
     keep: Keep = "first",
     separate: Iterable[tuple[str, str]] = (),
     engine: Engine | None = None,
@@ -57,10 +61,6 @@ def clean(
     are named in the summary. Raises UsageError for an argument that is wrong, ModelError if the
     model is missing.
     """
-    if keep not in NEEDED:
-        raise UsageError(f"keep should be one of {', '.join(NEEDED)}")
-    if within is not None and not LEAST_WITHIN <= within <= 1:
-        raise UsageError(f"within should be a cosine from {LEAST_WITHIN} to 1")
     rows, table = _rows_of(data)
     wanted = Columns(text, (by,) if isinstance(by, str) else tuple(by))
     columns = wanted.found(_values(rows), needs_moment=NEEDED[keep])

@@ -33,7 +33,9 @@ Step = Literal["first", "second"]
 
 def _nothing(kind: type[SomeLight], **but: object) -> SomeLight:
     """A value whose fields are all None except these."""
-    return kind(**dict.fromkeys(kind.__struct_fields__) | but)
+    nothing = dict.fromkeys(kind.__struct_fields__) | but
+    made: SomeLight = type(Light).__call__(kind, **nothing)  # a verdict's constructor would refuse
+    return made
 
 
 NO_FIELDS = _nothing(CandidateFields)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ class Embedding:
     windows: NDArray[np.float16] | None = None
 
 
+@runtime_checkable
 class Engine(Protocol):
     """Runs one model, on several threads if need be.
 

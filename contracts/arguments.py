@@ -1,0 +1,120 @@
+"""What is wrong with the arguments of a call: an error that names the field and what to do.
+
+Every call and constructor that users make reports in this way, never by a library's own error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import NODEFAULT, structs
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.light import Light
+
+_FIELD = {"extra_forbidden": "has no field", "missing": "lacks the field"}
+
+
+def wrong_call(name: str, problem: str, takes: Iterable[str]) -> UsageError:
+    """The error of a call or a constructor, with the arguments that it takes."""
+    return UsageError(f"{name}: {problem}; it takes {', '.join(takes)}")
+
+
+def plainly(error: ValidationError) -> str:
+    """What is wrong with each argument; never its value, which may be a memory's text."""
+    found: dict[str, list[str]] = {}
+    for problem in error.errors(include_input=False, include_context=False, include_url=False):
+        messages = found.setdefault(f"`{problem['loc'][0]}` " if problem["loc"] else "", [])
+        message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        if problem["type"] in _FIELD and len(problem["loc"]) > 1:  # in a selection or a request
+            if messages:
+                continue  # report one at a time: the others are not alternatives
+            message = f"{_FIELD[problem['type']]} {str(problem['loc'][-1])[:40]!r}"
+        if message not in messages:
+            messages.append(message)
+    return "; ".join(f"{name}{', or '.join(values)}" for name, values in found.items())
+
+
+def require_known(name: str, given: Iterable[str], takes: Mapping[str, Any]) -> None:
+    """UsageError for the first keyword that is none of these, in Python's own words."""
+    for unknown in given:
+        if unknown not in takes:
+            raise wrong_call(name, f"got an unexpected keyword argument {unknown[:40]!r}", takes)
+
+
+def _require_fields(
+    name: str, args: tuple[Any, ...], given: Mapping[str, Any], needed: Iterable[str], takes: Any
+) -> None:
+    if args:
+        raise wrong_call(name, "takes its fields by name", takes)
+    for missing in needed:
+        if missing not in given:
+            raise wrong_call(name, f"missing a required argument: {missing!r}", takes)
+
+
+def _wrong_values(name: str, error: ValidationError, takes: Iterable[str]) -> UsageError:
+    """The error of a constructor; if it is about no single field, with all of them."""
+    if all(problem["loc"] for problem in error.errors(include_input=False, include_context=False)):
+        return UsageError(f"{name}: {plainly(error)}")
+    return wrong_call(name, plainly(error), takes)
+
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)
+
+
+class Constructed(ModelMetaclass):
+    """The class of models that users construct: a wrong argument is a UsageError.
+
+    Only calls of the class are checked so: what is parsed raises pydantic's error, as ever.
+    """
+
+    if not TYPE_CHECKING:  # else the types of arguments would no longer be checked
+
+        def __call__(self, *args: Any, **given: Any) -> Any:
+            """Construct an instance."""
+            takes = self.model_fields
+            needed = [name for name, field in takes.items() if field.is_required()]
+            if self.model_config.get("extra") == "forbid":
+                require_known(self.__name__, given, takes)
+            _require_fields(self.__name__, args, given, needed, takes)
+            try:
+                return super().__call__(**given)
+            except ValidationError as error:
+                raise _wrong_values(self.__name__, error, takes) from None
+
+
+class ConstructedLight(type(Light)):  # type: ignore[misc]
+    """The same for an event's part, whose constructor would validate nothing."""
+
+    if not TYPE_CHECKING:
+
+        def __call__(self, *args: Any, **given: Any) -> Any:
+            """Construct an instance."""
+            fields = {field.name: field for field in structs.fields(self)}
+            needed = [
+                name
+                for name, field in fields.items()
+                if field.default is NODEFAULT and field.default_factory is NODEFAULT
+            ]
+            require_known(self.__name__, given, fields)
+            _require_fields(self.__name__, args, given, needed, fields)
+            try:
+                return msgspec.convert(given, self)
+            except msgspec.ValidationError:
+                try:
+                    _adapter(self).validate_python(given)
+                except ValidationError as error:
+                    raise _wrong_values(self.__name__, error, fields) from None
+                raise
+
+
+@cache
+def _adapter(kind: type[Light]) -> TypeAdapter[Light]:
+    return TypeAdapter(kind)

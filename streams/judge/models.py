@@ -16,16 +16,19 @@ CACHING = 1.25
 """The price of input that the service writes to its cache, as a multiple of the input price."""
 _DATE = re.compile(r"-\d{8}$")
 
+Tokens = Annotated[int, Field(ge=0, lt=2**40)]
+"""A count of tokens; a larger one is no count, and would not fit into the views."""
+
 
 class Usage(BaseModel):
     """Token counts that the service reports for an answer; `input_tokens` excludes cached ones."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
-    input_tokens: Annotated[int, Field(ge=0)] = 0
-    output_tokens: Annotated[int, Field(ge=0)] = 0
-    cache_creation_input_tokens: Annotated[int, Field(ge=0)] | None = None
-    cache_read_input_tokens: Annotated[int, Field(ge=0)] | None = None
+    input_tokens: Tokens = 0
+    output_tokens: Tokens = 0
+    cache_creation_input_tokens: Tokens | None = None
+    cache_read_input_tokens: Tokens | None = None
 
     @property
     def read(self) -> int:

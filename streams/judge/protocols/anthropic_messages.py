@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from anthropic import APIConnectionError, APIStatusError, APITimeoutError, CredentialsError
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -16,6 +16,7 @@ from palimpsest.streams.judge.protocols.contract import (
     REFUSED,
     Asked,
     FailedRequestError,
+    IfValid,
     JudgeMessage,
     NoMessageError,
 )
@@ -36,7 +37,7 @@ class _Message(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     content: list[_Block]
-    usage: Usage
+    usage: Annotated[Usage | None, IfValid] = None
     model: str | None = None
     stop_reason: str | None = None
 

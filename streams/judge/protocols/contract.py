@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeGuard
 
+from pydantic import ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+
 from palimpsest.contracts.errors import UsageError
 from palimpsest.streams.judge.models import Usage
 from palimpsest.streams.judge.prompts import Prompt
@@ -17,6 +19,17 @@ REFUSED = "the model refused"
 NO_MESSAGE = "it is no message"
 SUM_TOLERANCE = 0.02
 """How far the sum of a choice's probabilities may be from 1: they are rounded on the wire."""
+
+
+def _or_none(given: object, read: ValidatorFunctionWrapHandler) -> Any:
+    try:
+        return read(given)
+    except ValidationError:
+        return None
+
+
+IfValid = WrapValidator(_or_none)
+"""Marks a field beside the answer, such as the usage: None if it is not valid."""
 
 
 class FailedRequestError(Exception):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import httpx2
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -18,6 +18,7 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.streams.judge.prompts import ANSWERS, Name, Prompt, PromptDecision, decision
 from palimpsest.streams.judge.protocols.contract import (
     Asked,
+    IfValid,
     JudgeMessage,
     NoMessageError,
     adds_up,
@@ -59,7 +60,7 @@ class _DecisionAnswer(BaseModel):
 
     answers: dict[str, Any] | list[Any]
     model: str | None = None
-    usage: Counted | None = None
+    usage: Annotated[Counted | None, IfValid] = None
 
 
 class _Decisions:

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
 from openai import BadRequestError, UnprocessableEntityError
@@ -21,6 +21,7 @@ from palimpsest.streams.judge.protocols.contract import (
     NOT_AS_ASKED,
     REFUSED,
     Asked,
+    IfValid,
     JudgeMessage,
     NoMessageError,
 )
@@ -57,7 +58,7 @@ class _Completion(BaseModel):
 
     choices: list[_ChatChoice] = Field(min_length=1)
     model: str | None = None
-    usage: Counted | None = None
+    usage: Annotated[Counted | None, IfValid] = None
 
 
 class _Alternative(BaseModel):

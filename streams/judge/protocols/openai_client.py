@@ -14,28 +14,29 @@ from openai import (
     AsyncOpenAI,
     DefaultAsyncHttpxClient,
 )
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.streams.judge.models import Usage
+from palimpsest.streams.judge.models import Tokens, Usage
 from palimpsest.streams.judge.protocols.contract import FailedRequestError, address
 from palimpsest.streams.judge.settings import ServiceSettings
 
-Tokens = Annotated[int, Field(ge=0)]
+Count = Annotated[Tokens, BeforeValidator(lambda given: 0 if given is None else given)]
+"""Some servers write null for what they do not count."""
 
 
 class _Details(BaseModel):
-    cached_tokens: Tokens = 0
-    cache_write_tokens: Tokens = 0
+    cached_tokens: Count = 0
+    cache_write_tokens: Count = 0
 
 
 class Counted(BaseModel):
     """Counts of tokens: the first two of Chat Completions, the next two of decisions."""
 
-    prompt_tokens: Tokens = 0
-    completion_tokens: Tokens = 0
-    input_tokens: Tokens = 0
-    output_tokens: Tokens = 0
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
+    input_tokens: Count = 0
+    output_tokens: Count = 0
     prompt_tokens_details: _Details | None = None
     input_tokens_details: _Details | None = None
 

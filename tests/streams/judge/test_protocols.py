@@ -277,6 +277,40 @@ def test_tokens_are_counted(judge: Asking) -> None:
     assert verdict.output_tokens
 
 
+def counts(value: object) -> Change:
+    """The usage with this value for each count, whatever the protocol calls it."""
+
+    def change(body: Body) -> Body:
+        details = {"cached_tokens": value, "audio_tokens": value}
+        found = {name: details if name.endswith("details") else value for name in body["usage"]}
+        return body | {"usage": found}
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        counts(None),
+        counts(-1),
+        counts("ten"),
+        counts(2**63),
+        counts(1.5),
+        lambda body: body | {"usage": None},
+        lambda body: body | {"usage": [7]},
+        lambda body: {name: value for name, value in body.items() if name != "usage"},
+    ],
+    ids=["null", "negative", "text", "huge", "a fraction", "no object", "a list", "none"],
+)
+def test_an_answer_counts_whatever_its_usage_is(judge: Asking, change: Change) -> None:
+    """LiteLLM and vLLM write null for what they do not count; a huge count fits into no view."""
+    judge.server.always = Fault(change=change)
+    [verdict] = judge.compare(SAME)
+    assert verdict.answer == "same"
+    assert verdict.calls == 1
+    assert verdict.input_tokens == verdict.output_tokens == 0
+
+
 def test_a_probability_of_no_named_model_is_none(judge: Asking) -> None:
     judge.server.always = Fault(change=lambda body: body | {"model": None})
     [verdict] = judge.compare(SAME)
@@ -360,7 +394,7 @@ def test_what_is_no_answer_decides_nothing(
         b"1e999",
         b'{"answers": 5, "choices": 5, "content": 5}',
         b'{"answers": "same", "choices": [], "content": [{}]}',
-        b'{"answers": [], "choices": [{"message": []}], "content": [7], "usage": "x"}',
+        b'{"answers": 5, "choices": [{"message": []}], "content": [7], "usage": "x"}',
         b'{"model": 7, "choices": [{"message": {"content": "{}"}}], "content": [], "answers": {}}',
     ],
 )

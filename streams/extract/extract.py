@@ -18,6 +18,7 @@ from palimpsest.contracts.candidate import MAX_TEXT_BYTES
 from palimpsest.contracts.identity import session_of
 from palimpsest.streams.extract.conversation import Message, parts
 from palimpsest.streams.judge.prompts import Prompt, tool
+from palimpsest.streams.search.content import HAN, KANA
 
 if TYPE_CHECKING:
     from palimpsest.streams.judge.service import Service
@@ -26,7 +27,10 @@ PART_BYTES = 24_000
 """The bytes of a conversation in one request: about eight thousand tokens."""
 FEWEST_WORDS = 4
 """Sentences with fewer words are not remembered unless a model says so."""
-_SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n+")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])(?![」』）”])|\n+")
+_DENSE = rf"{HAN}{KANA}\uac00-\ud7a3"
+_WORD = re.compile(rf"[{_DENSE}]|[^\s{_DENSE}]+")
+"""A word; in Chinese, Japanese and Korean a character counts as one."""
 ANSWERS = 40
 """The length of an answer, in entries (`streams.judge.messages.answer_limit`)."""
 
@@ -104,7 +108,7 @@ def statements(messages: Sequence[Message], about: dict[str, str]) -> list[dict[
         for number, message in numbered
         if message.role == "user"
         for sentence in _SENTENCE.split(message.content.strip())
-        if len(sentence.split()) >= FEWEST_WORDS and not sentence.endswith("?")
+        if len(_WORD.findall(sentence)) >= FEWEST_WORDS and not sentence.endswith(("?", "？"))
     ]
     return _read({"memories": stated}, numbered, about).rows
 

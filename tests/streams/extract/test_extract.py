@@ -18,7 +18,7 @@ from palimpsest.cli.main import app
 from palimpsest.contracts.errors import TransientError, UsageError
 from palimpsest.contracts.identity import session_of
 from palimpsest.streams.extract.conversation import Message, parts, read_conversation
-from palimpsest.streams.extract.extract import extract_prompt
+from palimpsest.streams.extract.extract import extract_prompt, statements
 from tests.streams.judge.hostile import HOSTILE
 from tests.stub_engine import load_stub
 
@@ -282,3 +282,22 @@ def test_add_without_a_key_says_what_is_missing(
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     with Palimpsest.open(tmp_path / "store") as memories, pytest.raises(UsageError):
         memories.add("Ada has a dog", "ada")
+
+
+@pytest.mark.parametrize(
+    ("said", "stated"),
+    [
+        ("I live in Rome now. Do you? Yes.", ["I live in Rome now."]),
+        ("Ich wohne in Rom. Wie geht es dir?", ["Ich wohne in Rom."]),
+        (
+            "私はローマに住んでいます。犬を二匹飼っています。元気ですか？はい。",
+            ["私はローマに住んでいます。", "犬を二匹飼っています。"],
+        ),
+        ("我住在罗马。我有两只狗！你好吗？好的。", ["我住在罗马。", "我有两只狗！"]),
+        ("저는 로마에 살아요. 네.", ["저는 로마에 살아요."]),
+        ("彼は「ローマに行く。」と言った。", ["彼は「ローマに行く。」と言った。"]),
+    ],
+)
+def test_what_a_user_stated_is_kept_in_every_script(said: str, stated: list[str]) -> None:
+    rows = statements([Message(role="user", content=said)], {"owner_id": "ada"})
+    assert [row["text"] for row in rows] == stated

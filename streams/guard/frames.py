@@ -47,7 +47,7 @@ def frame(one: Reading, other: Reading) -> bool:
         _differ_in_a_value(one, other)
         or _of_one_thing(one, other)
         or _of_one_label(one, other)
-        or not one.values.isdisjoint(other.values)
+        or not (one.values.isdisjoint(other.values) or one.statement.lows == other.statement.lows)
     ) and explain(one, other) is None
 
 

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from palimpsest.streams.guard.data import cue_words, en
 
-NOW = frozenset({"now", "currently", "presently", "nowadays"})
+NOW = frozenset(
+    "now currently presently nowadays jetzt inzwischen mittlerweile derzeit momentan maintenant"
+    " désormais dorénavant actuellement ahora actualmente".split()
+)
 """What says only that the rest holds: an update often has it, and what it replaces has not."""
 
 BINDING = (cue_words.PREPOSITIONS | en.PREPOSITIONS | en.CLAUSES | {"to", "if"}) - {"of", "like"}

@@ -42,7 +42,7 @@ VALUE_WORDS = {
         "maintenant désormais dorénavant plus déménagé changé nouveau nouvelle récemment",
     ),
     "es": _of(
-        "yo nosotros mi mis su sus vive trabaja",
+        "yo nosotros mi mis su sus vive vivo trabaja trabajo estudio",
         "gusta gustan ama odia habla conoce lee come bebe toma juega quiere necesita visitó compró",
         "ahora ya mudado mudó cambió cambiado nuevo nueva recientemente",
     ),

@@ -62,6 +62,13 @@ Timo fliegt im Mai nach Oslo. / Timo fliegt im Juni nach Oslo.
 Tengo dos gatos. / Tengo tres gatos.
 小雨住在成都。 / 小雨住在杭州。
 小雨最喜欢的颜色是绿色。 / 小雨最喜欢的颜色是蓝色。
+Ich wohne in Paris. / Ich wohne jetzt in Rom.
+Aida arbeitet bei Google. / Aida arbeitet inzwischen bei Meta.
+J'habite à Paris. / J'habite maintenant à Rome.
+J'habite à Paris. / J'habite désormais à Rome.
+Vivo en París. / Vivo en Roma.
+Vivo en París. / Ahora vivo en Roma.
+Trabajo en Google. / Actualmente trabajo en Meta.
 """
 NO_FRAMES = """
 Ada wohnt in Rom. / Bob wohnt in Rom.
@@ -99,6 +106,9 @@ Ada wohnt in Rom. / Ada habite à Rome.
 No sé dónde vive Ana. / No sé dónde vive Eva.
 エイダはどこに住んでいますか / エイダはどこで働いていますか
 艾达住在巴黎吗？ / 艾达住在罗马吗？
+Ich wohne in Rom. / Ich wohne jetzt in Rom.
+Vivo en Roma. / Ahora vivo en Roma.
+Ich lese jetzt ein Buch. / Ich lese jetzt eine Zeitung.
 """
 NAMES = {
     "de": ("Ada", "der Nutzer", "ich"),
@@ -111,6 +121,7 @@ Ada arbeitet bei Google. / Ich arbeite bei Meta.
 Der Nutzer wohnt in Paris. / Ich wohne in Rom.
 Adas Hausarzt heißt Dr. Weber. / Mein Hausarzt heißt Dr. Lang.
 Ich fahre einen Volvo. / Ada fährt einen Tesla.
+Ada wohnt in Paris. / Ich wohne jetzt in Rom.
 """,
     "zh": """
 艾达住在巴黎。 / 我住在罗马。

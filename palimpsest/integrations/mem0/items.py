@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
+from functools import wraps
 from itertools import accumulate
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from palimpsest.api.store import Palimpsest
+from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.limits import PYTHON
 from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import SetExpiryRequest
-from palimpsest.contracts.shown import Found, History
+from palimpsest.contracts.shown import Found
 from palimpsest.integrations.mem0.bodies import Add, MessageBody, ending
 from palimpsest.integrations.mem0.filters import FIELDS, SAID_BY, Filters, parse_filters
 from palimpsest.integrations.mem0.rows import Row, history_rows, repeat_of, row_of
@@ -28,6 +31,40 @@ UNSAID: Any = object()
 ENTITIES = ("user_id", "agent_id", "run_id")
 PROMOTED = ("actor_id", "role")
 """Values of the metadata that mem0 shows beside it."""
+Result = TypeVar("Result")
+
+
+def awaited(call: Callable[..., Result]) -> Callable[..., Coroutine[Any, Any, Result]]:
+    """A method of `Memory` as one of the class that holds it as `memory`: it runs on a thread."""
+
+    @wraps(call)
+    async def made(of: Any, /, *args: Any, **more: Any) -> Result:
+        return await asyncio.to_thread(call, of.memory, *args, **more)
+
+    return made
+
+
+def found_by(memories: Palimpsest, memory_id: str | None) -> Found | None:
+    """The memory of an id; None if it is unknown or forgotten."""
+    try:
+        found = None if memory_id is None else memories.get(memory_id)
+    except RefusedError:
+        return None
+    return None if found is None or found["state"] == "retracted" else found
+
+
+def known_by(memories: Palimpsest, memory_id: str) -> Found:
+    """The memory of an id; ValueError in mem0's words if there is none."""
+    found = found_by(memories, memory_id)
+    if found is None:
+        raise ValueError(f"Memory with id {memory_id} not found")
+    return found
+
+
+def forget_all(memories: Palimpsest, wanted: Filters) -> None:
+    """Forget an owner's memories that pass, expired ones too."""
+    if ids := [row["id"] for row in rows_of(memories, wanted, show_expired=True)]:
+        memories.forget(ids)
 
 
 def read_messages(messages: Any, **more: Any) -> Add:
@@ -116,8 +153,12 @@ def _say(memories: Palimpsest, memory: Found, text: str | None, metadata: Any) -
         memories.submit([again], source=SOURCE)
 
 
-def changes_of(history: History) -> list[Row]:
-    """Each change of a memory's text."""
+def changes_of(memories: Palimpsest, memory_id: str) -> list[Row]:
+    """Each change of a memory's text; empty for an unknown id."""
+    try:
+        history = memories.history(memory_id)
+    except RefusedError:
+        return []
     said = {"is_deleted": history["state"] == "retracted", "actor_id": None, "role": None}
     rows = [{**row, **said} for row in history_rows(history)]
     return [{name: row[name] for name in row if name != "user_id"} for row in rows]

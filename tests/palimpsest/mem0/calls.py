@@ -1,15 +1,17 @@
-"""Calls of mem0's class `Memory`, and its answers, without parts that differ between two stores.
+"""Calls of mem0's classes, and their answers, without parts that differ between two stores.
 
-`python calls.py FOLDER` prints the answers of mem0's own class; test_class.py compares them with
-ours.
+`python calls.py FOLDER [AsyncMemory]` prints the answers of mem0's own class, `Memory` unless
+another is named; test_class.py compares them with ours.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +128,26 @@ def calls(memory: Any) -> list[Any]:
     return answers.all
 
 
+class Awaiting:
+    """An asynchronous memory whose calls are awaited one by one, with their names."""
+
+    def __init__(self, memory: Any, run: Callable[[Any], Any]) -> None:
+        self._memory, self._run = memory, run
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        call = getattr(self._memory, name)
+
+        def awaited(*words: Any, **more: Any) -> Any:
+            return self._run(call(*words, **more))
+
+        awaited.__name__ = name
+        return awaited
+
+
 if __name__ == "__main__":
     opened = import_module("memory").opened  # beside this script
-    print(json.dumps(calls(opened(Path(sys.argv[1]), "qdrant"))))
+    kind = getattr(import_module("mem0"), sys.argv[2] if sys.argv[2:] else "Memory")
+    with asyncio.Runner() as runner:
+        own = opened(Path(sys.argv[1]), "qdrant", kind)
+        awaits = iscoroutinefunction(kind.add)
+        print(json.dumps(calls(Awaiting(own, runner.run) if awaits else own)))

@@ -39,14 +39,14 @@ def _embed_batch(_self: Any, texts: list[str], _action: object = None) -> list[l
     return [vector_of(text) for text in texts]
 
 
-def opened(folder: Path, kind: str) -> Any:
-    """mem0's memory over a folder."""
+def opened(folder: Path, kind: str, of: Any = Memory) -> Any:
+    """mem0's memory over a folder; `of` is its class."""
     vars_of: Any = OpenAIEmbedding
     vars_of.embed, vars_of.embed_batch = _embed, _embed_batch
     config: dict[str, Any] = {"collection_name": "mem0", "path": str(folder / kind)}
     if kind == "qdrant":
         config |= {"on_disk": True, "embedding_model_dims": DIMENSION}
-    return Memory.from_config(
+    return of.from_config(
         {
             "vector_store": {"provider": kind, "config": config},
             "history_db_path": str(folder / "history.db"),

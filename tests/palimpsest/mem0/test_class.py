@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +12,8 @@ import pytest
 
 from palimpsest.api import store
 from palimpsest.contracts.errors import UsageError
-from palimpsest.mem0 import Memory
-from tests.palimpsest.mem0.calls import calls
+from palimpsest.mem0 import AsyncMemory, Memory
+from tests.palimpsest.mem0.calls import Awaiting, calls
 from tests.palimpsest.mem0.test_client import ran
 from tests.stub_engine import load_stub
 
@@ -25,13 +26,52 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
         yield made
 
 
+def theirs(folder: Path, *kind: str) -> list[Any]:
+    """The answers of mem0's own class."""
+    script = Path(__file__).with_name("calls.py")
+    answers: list[Any] = json.loads(ran(folder, str(script), str(folder), *kind).splitlines()[-1])
+    return answers
+
+
 @pytest.mark.mem0
 def test_the_answers_are_those_of_mem0(memory: Memory, tmp_path: Path) -> None:
-    script = Path(__file__).with_name("calls.py")
-    theirs = json.loads(ran(tmp_path, str(script), str(tmp_path)).splitlines()[-1])
     ours = json.loads(json.dumps(calls(memory)))
-    for our, their in zip(ours, theirs, strict=True):
+    for our, their in zip(ours, theirs(tmp_path), strict=True):
         assert our == their
+
+
+@pytest.mark.mem0
+def test_the_answers_are_those_of_mem0_awaited(memory: Memory, tmp_path: Path) -> None:
+    ours = awaited_calls(tmp_path / "awaited")
+    for our, their in zip(ours, theirs(tmp_path, "AsyncMemory"), strict=True):
+        assert our == their
+
+
+def awaited_calls(folder: Path) -> list[Any]:
+    """The answers of our asynchronous class, awaited one by one."""
+    with asyncio.Runner() as runner:
+        memory = AsyncMemory.from_config({"vector_store": {}}, store=folder)
+        answers: list[Any] = json.loads(json.dumps(calls(Awaiting(memory, runner.run))))
+        memory.close()
+    return answers
+
+
+def test_awaited_calls_answer_alike(memory: Memory, tmp_path: Path) -> None:
+    assert awaited_calls(tmp_path / "awaited") == json.loads(json.dumps(calls(memory)))
+
+
+def test_many_calls_are_awaited_at_once(memory: Memory, tmp_path: Path) -> None:
+    async def remember() -> list[Any]:
+        async with AsyncMemory(store=tmp_path / "awaited") as awaited:
+            texts = [f"Ada has {number} red cups" for number in range(2, 12)]
+            added = await asyncio.gather(*(awaited.add(one, user_id="ada") for one in texts))
+            with pytest.raises(ValueError, match="not found"):
+                await awaited.delete("00000000-0000-4000-8000-000000000000")
+            return [added, await awaited.get_all(filters={"user_id": "ada"})]
+
+    added, kept = asyncio.run(remember())
+    assert {row["results"][0]["event"] for row in added} == {"ADD"}
+    assert len(kept["results"]) == 10
 
 
 def test_a_program_remembers_changes_and_forgets(memory: Memory) -> None:

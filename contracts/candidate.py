@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from math import inf
 from typing import Annotated, Any, Literal
 
+import orjson
 from pydantic import (
     AfterValidator,
     BeforeValidator,
@@ -68,6 +69,10 @@ def _keepable(value: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"is nested over {MAX_METADATA_DEPTH} levels deep")
     if has_huge_integer(value):
         raise ValueError("has an integer of more than 64 bits: give it as text")
+    try:
+        orjson.dumps(value)
+    except TypeError:
+        raise ValueError("contains a lone surrogate") from None
     return value
 
 

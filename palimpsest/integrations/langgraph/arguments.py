@@ -18,7 +18,15 @@ TEXTS: TypeAdapter[str] = TypeAdapter(Text)
 
 
 def require_arguments(op: Op) -> None:
-    """UsageError for a value that is not a dict, or a number of a wrong type or out of range."""
+    """UsageError for a value that is not a dict, or a number of a wrong type or out of range.
+
+    Also for a key or a namespace that is not valid Unicode.
+    """
+    names = (getattr(op, "key", ""), *getattr(op, "namespace", ()))
+    try:
+        "".join(map(str, names)).encode()
+    except UnicodeEncodeError:
+        raise UsageError("a key or a namespace contains a lone surrogate") from None
     for name in ("value", "filter"):
         if not isinstance(getattr(op, name, None), Mapping | None):
             raise UsageError(f"`{name}` must be a dict")

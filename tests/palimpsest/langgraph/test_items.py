@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from langgraph.store.base import ListNamespacesOp, PutOp, SearchOp
+from langgraph.store.base import GetOp, ListNamespacesOp, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
 from palimpsest import Palimpsest, RefusedError, UsageError
@@ -78,6 +78,9 @@ def test_an_item_that_is_not_indexed_comes_after_all_that_are(
         (SearchOp(ADA, query="pizza", limit=as_is("3")), "`limit` must be"),
         (SearchOp(ADA, filter=as_is(["a"])), "`filter` must be a dict"),
         (PutOp(ADA, "b", as_is("tea")), "`value` must be a dict"),
+        (PutOp(ADA, "b\ud800", SUSHI), "contains a lone surrogate"),
+        (PutOp(("ada", "\ud800"), "b", SUSHI), "contains a lone surrogate"),
+        (GetOp(ADA, "b\ud800"), "contains a lone surrogate"),
         (ListNamespacesOp(offset=-2), "`offset` must be"),
         (ListNamespacesOp(max_depth=0), "`max_depth` must be a whole number, 1 or more"),
         *(
@@ -93,6 +96,19 @@ def test_a_wrong_number_is_refused_before_anything_is_done(
     before = memories.position
     with pytest.raises(UsageError, match=why):
         items.batch([PutOp(ADA, "a", PIZZA), op])
+    assert memories.position == before
+
+
+@pytest.mark.parametrize(
+    "value", [{"text": "a \ud83d"}, {**PIZZA, "by": ["\ud83d"]}, {"\ud83d": 1}]
+)
+def test_a_value_with_half_a_character_is_refused(
+    items: PalimpsestStore, memories: Palimpsest, value: dict[str, Any]
+) -> None:
+    """A model's answer that is cut within an emoji ends with one."""
+    before = memories.position
+    with pytest.raises(UsageError, match="a value breaks a rule: contains a lone surrogate"):
+        items.put(ADA, "a", value)
     assert memories.position == before
 
 

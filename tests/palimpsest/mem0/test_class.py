@@ -103,6 +103,13 @@ def test_all_messages_are_kept_or_none(memory: Memory) -> None:
         memory.add("a word", user_id="ada", expiration_date="some day")
 
 
+def test_metadata_with_half_a_character_is_refused(memory: Memory) -> None:
+    [first] = memory.add("Ada likes tea", user_id="ada")["results"]
+    with pytest.raises(UsageError, match="lone surrogate"):
+        memory.update(first["id"], metadata={"page": "\ud83d"})
+    assert memory.get_all(filters={"user_id": "ada"})["results"][0]["metadata"] is None
+
+
 def test_what_expired_is_found_by_its_id_and_shown_if_asked_for(memory: Memory) -> None:
     memory.add("Ada likes tea", user_id="ada", expiration_date="2020-01-31")
     memory.add("Ada likes coffee", user_id="ada", expiration_date="2999-12-30")

@@ -221,10 +221,12 @@ class Reader:
         """The names by which hits are put in order: declared, or else presumed.
 
         None are presumed for a large owner, whose hits LanceDB finds without reading the ledger.
+        Those of a former time are not kept, and do not replace the current ones.
         """
         if ledger.names or ledger.seen > FOLDED_EVENTS:
             return ledger.names
-        return self._presumed.of(ledger).now()
+        is_current = self._owners.loaded(ledger.owner_id) is ledger
+        return (self._presumed.of(ledger) if is_current else PresumedNames(ledger)).now()
 
     @cached_property
     def _owners(self) -> Owners:

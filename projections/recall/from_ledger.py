@@ -95,13 +95,19 @@ class Recollection:
             ranked = [Ranked(self._memories[number], float(scores[number])) for number in found]
             return sorted([*ranked, *others], key=in_order)
 
+        def find(memory_id: str) -> Ranked | None:
+            number = self._number_of.get(memory_id)
+            if number is None:
+                return None
+            return Ranked(self._memories[number], float(scores[number]))
+
         if mentioning:
             ranked = self._fused(scores, order, mentioning, others)
         else:
             ranked = self._ranked(scores, order)
             if others:
                 ranked = heapq.merge(ranked, others, key=in_order)
-        return hits(self.ledger, ranked, wanted, names, near)
+        return hits(self.ledger, ranked, wanted, names, near, find)
 
     def _fused(
         self,

@@ -31,6 +31,9 @@ Near = Callable[[Sequence[Memory], float, float], Iterable[Ranked]]
 
 None is missing whose face has a cosine of `floor` or more to one of the heads."""
 
+Find = Callable[[str], Ranked | None]
+"""Takes the id of a memory; returns it with its score, or None if it has none."""
+
 MinScore = float | Literal["model"] | None
 
 LOOKED_AT = 256
@@ -82,6 +85,7 @@ def hits(
     wanted: RecallOptions,
     names: tuple[str, ...],
     near: Near | None = None,
+    find: Find | None = None,
 ) -> list[Recalled]:
     """The best `k` that pass, from memories in order; each counts once.
 
@@ -89,7 +93,7 @@ def hits(
     (docs/guard.md). If the owner has `names`, declared or presumed, so do hits that the judge may
     be asked to join; and the newest is also sought further down, because under another name it may
     be far from the question. `near` quickly selects which of the memories further down are compared
-    with the hits.
+    with the hits; `find` finds each by its id, however far down it is.
     """
     left, gate = iter(ranked), _Gate(ledger, wanted)
     newer: dict[str, set[str]] = {}
@@ -104,7 +108,8 @@ def hits(
         heads = [fold[0].memory for fold in folds.all]
         among = Newer(ledger, names, heads, (one.memory for one in further))
         newer = {head.id: among.of(head) for head in heads}
-        for candidate in filter(gate.lets, _newest_of(newer.values(), further)):
+        find = find or {one.memory.id: one for one in further}.get
+        for candidate in filter(gate.lets, _newest_of(newer.values(), find)):
             folds.add(candidate)
     for candidate in _the_rest(folds.all, left, wanted.folding, near):
         # First what a diary has hundreds of: neighbours that differ in a figure.
@@ -146,11 +151,11 @@ def _newest(fold: list[Ranked]) -> tuple[datetime, int]:
     return by_face_moment(fold[0].memory)
 
 
-def _newest_of(newer: Iterable[set[str]], further: Sequence[Ranked]) -> list[Ranked]:
+def _newest_of(newer: Iterable[set[str]], find: Find) -> list[Ranked]:
     """For each hit, the newest memories that may replace it and are not hits themselves."""
     found: dict[str, Ranked] = {}
     for ids in filter(None, newer):
-        mates = [one for one in further if one.memory.id in ids]
+        mates = [*filter(None, map(find, ids))]
         mates.sort(key=lambda one: by_face_moment(one.memory), reverse=True)
         found |= {one.memory.id: one for one in mates[:MOST_NEWER]}
     return [*found.values()]

@@ -6,11 +6,17 @@ These are found by frames, and by pending questions to the judge. The result onl
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 
-from palimpsest.streams.core.frames import by_face_moment, framed, of_one_frame
+from palimpsest.streams.core.frames import by_face_moment, framed, of_one_frame, told_apart
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
-from palimpsest.streams.guard import is_note, kept_frame_keys, kept_reading, kept_subject
+from palimpsest.streams.guard import (
+    is_note,
+    kept_frame_keys,
+    kept_reading,
+    kept_saying,
+    kept_statements,
+    kept_subject,
+)
 
 STEPS = 2
 """Maximum number of questions between a memory and another wording of it; more would stray."""
@@ -57,27 +63,44 @@ class Newer:
     ) -> None:
         self._ledger = ledger
         self._names = names
+        near = [*heads, *further]
+        self._saying: dict[tuple[str, ...], list[Memory]] = {}
+        self._said_before: dict[tuple[str, ...], list[Memory]] = {}
+        for memory in near:
+            now, before = _said(memory)
+            for texts, by_saying in ((now, self._saying), (before, self._said_before)):
+                for text in texts:
+                    by_saying.setdefault(kept_saying(text, names), []).append(memory)
         self._wordings = {
-            head.id: [framed(wording, names) for wording in _wordings(ledger, head)]
+            head.id: [
+                (framed(wording, names, text), kept_saying(text, names))
+                for wording in self._wordings_of(head)
+                for text in _said(wording)[0]
+            ]
             for head in heads
         }
         wanted = {
-            key for wordings in self._wordings.values() for older in wordings for key in older.keys
+            key
+            for wordings in self._wordings.values()
+            for older, _ in wordings
+            for key in older.keys
         }
-        self._by_key: dict[int, list[Memory]] = {}
-        for memory in chain(heads, further):
-            for key in wanted.intersection(kept_frame_keys(memory.text, names)):
-                self._by_key.setdefault(key, []).append(memory)
+        self._by_key: dict[int, list[tuple[Memory, str]]] = {}
+        for memory in near:
+            for statement in kept_statements(memory.text, names):
+                for key in wanted.intersection(kept_frame_keys(statement, names)):
+                    self._by_key.setdefault(key, []).append((memory, statement))
 
     def of(self, head: Memory) -> set[str]:
         """The ids of the memories that may replace this one, or another wording of it.
 
-        Each is newer than both. Either its question asks whether it is a change or another value,
-        or it is one of the given memories and says the same except for one value.
+        Each is newer than both. Its question asks whether it is a change or another value; or it is
+        one of the given memories, and an update has replaced in it what the older one says, or it
+        states the same except for one value.
         """
         since = by_face_moment(head)
         found = set[str]()
-        for older in self._wordings[head.id]:
+        for older, saying in self._wordings[head.id]:
             wording = older.memory
             least = max(since, by_face_moment(wording))
             found |= {
@@ -87,29 +110,55 @@ class Newer:
                 and _asks_by_frame(asking, asked)
                 and by_face_moment(asking.memory) > least
             }
-            mates = {newer.id: newer for key in older.keys for newer in self._by_key.get(key, ())}
             found |= {
-                memory_id
-                for memory_id, newer in mates.items()
+                newer.id
+                for newer in self._said_before.get(saying, ())
+                if by_face_moment(newer) > least and not told_apart(self._ledger, wording, newer)
+            }
+            mates = {mate for key in older.keys for mate in self._by_key.get(key, ())}
+            found |= {
+                newer.id
+                for newer, statement in mates
                 if by_face_moment(newer) > least
-                and of_one_frame(self._ledger, older, framed(newer, self._names))
+                and of_one_frame(self._ledger, older, framed(newer, self._names, statement))
             }
         return found
 
+    def _wordings_of(self, head: Memory) -> list[Memory]:
+        """A memory and those that may say the same.
 
-def _wordings(ledger: Ledger, head: Memory) -> list[Memory]:
-    """A memory and those that may say the same: near ones, with a pending question about both."""
-    found = [head]
-    start = 0
-    for _ in range(STEPS):
-        end = len(found)
-        for memory in found[start:end]:
-            for asking, asked in _questions(ledger, memory):
-                other = asked.memory if asking.memory is memory else asking.memory
-                if other not in found and _may_reword(asking, asked):
-                    found.append(other)
-        start = end
-    return found
+        They say the same of the owner in the same words, or are near, with a pending question about
+        both.
+        """
+        found = [head]
+        start = 0
+        for _ in range(STEPS):
+            end = len(found)
+            for memory in found[start:end]:
+                others = [
+                    asked.memory if asking.memory is memory else asking.memory
+                    for asking, asked in _questions(self._ledger, memory)
+                    if _may_reword(asking, asked)
+                ]
+                others += [
+                    other
+                    for text in _said(memory)[0]
+                    for other in self._saying.get(kept_saying(text, self._names), ())
+                    if other is not memory and not told_apart(self._ledger, memory, other)
+                ]
+                found += [other for other in dict.fromkeys(others) if other not in found]
+            start = end
+        return found
+
+
+def _said(memory: Memory) -> tuple[set[str], set[str]]:
+    """The texts of a memory that say what it says now, and those from before an update."""
+    if len(memory.members) == 1:
+        return {memory.text}, set()  # the usual case
+    texts = {entry.text for entry in memory.members if entry.living}
+    if any(edge.over is not None or edge.forward is not None for edge in memory.edges()):
+        return {memory.text}, texts - {memory.text}
+    return {memory.text, *texts}, set()
 
 
 def _questions(ledger: Ledger, memory: Memory) -> Iterator[tuple[Entry, Entry]]:

@@ -49,9 +49,9 @@ class Framed(NamedTuple):
     keys: frozenset[int]
 
 
-def framed(memory: Memory, names: tuple[str, ...]) -> Framed:
-    """A memory in the form that frames compare, from its face and its owner's names."""
-    text = memory.text
+def framed(memory: Memory, names: tuple[str, ...], text: str | None = None) -> Framed:
+    """A memory in the form that frames compare: one of its texts, or else its face."""
+    text = memory.text if text is None else text
     return Framed(memory, kept_for_frames(text, names), frozenset(kept_frame_keys(text, names)))
 
 
@@ -62,7 +62,7 @@ def of_one_frame(ledger: Ledger, one: Framed, other: Framed) -> bool:
         and one.memory.namespace == other.memory.namespace
         and frame(one.reading, other.reading)
         and not (one.memory.former or other.memory.former)
-        and not _told_apart(ledger, one.memory, other.memory)
+        and not told_apart(ledger, one.memory, other.memory)
     )
 
 
@@ -77,7 +77,8 @@ def by_face_moment(memory: Memory) -> tuple[datetime, int]:
     return face_moment(memory), speaker.place
 
 
-def _told_apart(ledger: Ledger, one: Memory, other: Memory) -> bool:
+def told_apart(ledger: Ledger, one: Memory, other: Memory) -> bool:
+    """Whether a judge or a person has said that two memories differ."""
     if separated_pair(ledger, one, other) is not None:
         return True
     return any(

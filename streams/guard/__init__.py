@@ -1,6 +1,11 @@
 """The guard: a model-free comparison of two texts that stops false merges (docs/guard.md)."""
 
-from palimpsest.streams.guard.changes import shares_a_word, tells_change, tells_deed
+from palimpsest.streams.guard.changes import (
+    shares_a_word,
+    tells_change,
+    tells_deed,
+    tells_past,
+)
 from palimpsest.streams.guard.comparison import Comparison, compare, differ_at_sight, passes
 from palimpsest.streams.guard.data.tables import Tables, tables_of
 from palimpsest.streams.guard.edits.alignment import unlicensed
@@ -10,6 +15,8 @@ from palimpsest.streams.guard.kept import (
     kept_for_frames,
     kept_frame_keys,
     kept_reading,
+    kept_saying,
+    kept_statements,
     kept_subject,
 )
 from palimpsest.streams.guard.names import predicate, said_of_owner, speaks_of
@@ -30,6 +37,8 @@ __all__ = [
     "kept_for_frames",
     "kept_frame_keys",
     "kept_reading",
+    "kept_saying",
+    "kept_statements",
     "kept_subject",
     "passes",
     "predicate",
@@ -40,6 +49,7 @@ __all__ = [
     "tables_of",
     "tells_change",
     "tells_deed",
+    "tells_past",
     "tokens",
     "unlicensed",
 ]

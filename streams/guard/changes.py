@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from palimpsest.streams.guard.data.change_words import (
     CHANGED,
+    CONTRACTED,
     IRREGULAR,
     NOW_OTHERWISE,
     PERFECT,
@@ -26,6 +27,7 @@ LONGEST = 30
 """Maximum number of tokens; a longer text tells a story or reports several things."""
 _SUBJECT = 6
 """The verb of what somebody did is among this many first tokens."""
+_ONCE = frozenset({"was", "were"})
 _THING = [(word,) for word in DETERMINERS]
 """After these words a thing is named: *her left hand*."""
 
@@ -42,7 +44,7 @@ def tells_change(text: Reading) -> bool:
     if any(low in CHANGED and lows[at - 1 : at] not in _THING for at, low in enumerate(lows)):
         return True
     return any(
-        pair in PHRASES
+        not PHRASES.isdisjoint(_written_out(pair))
         or (pair[0] in PERFECT and _is_past(pair[1]))
         or (pair == UP_TO and _is_be(lows[at - 1 : at]))
         or _is_new(text, at)
@@ -66,8 +68,21 @@ def tells_deed(text: Reading) -> bool:
     return False
 
 
+def tells_past(text: Reading) -> bool:
+    """Whether a text says what was so once, and cannot change any more: *used to be a baker*."""
+    begins = text.lows[:_SUBJECT]
+    used = (at for at, pair in enumerate(pairwise(begins)) if pair == ("used", "to"))
+    return not _ONCE.isdisjoint(begins) or any(not _is_be(begins[at - 1 : at]) for at in used)
+
+
 def _is_past(word: str) -> bool:
     return len(word) > 4 and word.endswith("ed")
+
+
+def _written_out(pair: tuple[str, str]) -> list[tuple[str, str]]:
+    """Two words, and what the first may stand for if it is contracted: *Ada's gone*."""
+    _, mark, ending = pair[0].rpartition("'")
+    return [pair, *((full, pair[1]) for full in CONTRACTED.get(mark + ending, ()))]
 
 
 def _negates(lows: tuple[str, ...]) -> bool:

@@ -27,6 +27,8 @@ _DOES = frozenset(THIRD.values()) | en.STATES
 """The first words of a note that leaves its subject out."""
 THEIRS = "their"
 """The possessive of the owner, as `said_of_owner` writes it."""
+_IS = frozenset({"is", "are"})
+_WHEN = [("on",), ("at",), ("from",), ("in",)]
 MOST_OF_A_THING = 7
 """Maximum number of tokens said of a thing of the owner's."""
 _ENDS = frozenset(".!?;")
@@ -83,7 +85,13 @@ def _of_one_thing(one: Reading, other: Reading) -> bool:
 
 
 def _thing(said: StatedTokens) -> tuple[str, ...] | None:
-    """The words up to the owner's first thing, if a verb stands right before it."""
+    """The words up to the owner's first thing, if a verb stands right before it.
+
+    If a thing of somebody's is the subject, the words up to what says when or where it is.
+    """
+    if any(low.endswith("'s") for low in said.lows[:2]):
+        at = next((at for at, low in enumerate(said.lows) if low in _IS), 0)
+        return said.lows[: at + 2] if at and said.lows[at + 1 : at + 2] in _WHEN else None
     if THEIRS not in said.lows:
         return None
     at = said.lows.index(THEIRS)

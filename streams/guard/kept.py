@@ -8,6 +8,7 @@ from palimpsest.streams.guard.data.tables import BUILT_IN, Tables
 from palimpsest.streams.guard.frames import frame_keys
 from palimpsest.streams.guard.names import said_of_owner, subject_of
 from palimpsest.streams.guard.reading import READS_EVERY_SCRIPT, Reading, read
+from palimpsest.streams.guard.state import clauses
 
 SHORT = 1_024
 """Maximum number of characters of a short text; nearly all memories are short."""
@@ -67,8 +68,27 @@ def kept_subject(text: str, names: tuple[str, ...]) -> str | None:
     return (_subject if len(text) <= SHORT else subject_of)(text, names)
 
 
+def kept_statements(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """A text and, if its owner has names, its clauses; for frames, which join nothing."""
+    return (text, *_clauses(text)) if names and len(text) <= SHORT else (text,)
+
+
+def kept_saying(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """What a text says of its owner: the same for texts that only call the owner otherwise.
+
+    Possessives count as the owner's, as for frames: it joins nothing.
+    """
+    return (_saying if len(text) <= SHORT else _saying.__wrapped__)(text, names)
+
+
 _called = lru_cache(maxsize=4_096)(said_of_owner)
 _subject = lru_cache(maxsize=4_096)(subject_of)
+_clauses = lru_cache(maxsize=4_096)(clauses)
+
+
+@lru_cache(maxsize=4_096)
+def _saying(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return kept_for_frames(text, names).statement.lows
 
 
 @lru_cache(maxsize=32_768)

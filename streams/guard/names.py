@@ -31,6 +31,7 @@ from palimpsest.streams.guard.data.name_words import (
 )
 from palimpsest.streams.guard.data.value_words import THIRD_GERMAN, third_german
 from palimpsest.streams.guard.reworded import ADDRESS, reworded
+from palimpsest.streams.guard.state import as_state, without_since
 from palimpsest.streams.guard.text.language import is_foreign
 from palimpsest.streams.guard.turned import turned
 from palimpsest.streams.guard.values import is_in_a_table
@@ -95,14 +96,17 @@ def _noted(said: str, names: tuple[str, ...]) -> str | None:
 def said_of_owner(text: str, names: tuple[str, ...]) -> str:
     """A text for frames only: like `called_alike`, or with less care if that is in doubt.
 
-    All possessives become *their* (*Ada uses Vim as her editor*, *I use Zed as my editor*), which
-    may be wrong, but joins nothing.
+    All possessives become *their* (*Ada uses Vim as her editor*, *I use Zed as my editor*), and a
+    change what it led to (`as_state`). Either may be wrong, but joins nothing.
     """
-    plainly, said = text.replace("’", "'"), called_alike(text, names)
+    plainly = without_since(text.replace("’", "'"))
+    said = called_alike(plainly, names)
     if said is None and is_in_a_table(text, _words(plainly)):
         return _said_elsewhere(plainly, names)
     said = said or _said_loosely(plainly, names)
-    return text if said is None else _POSSESSIVE.sub("their", said)
+    if said is None:
+        return text
+    return as_state(_POSSESSIVE.sub("their", said), _capitalised(_spoken(names)))
 
 
 def _said_elsewhere(said: str, names: tuple[str, ...]) -> str:

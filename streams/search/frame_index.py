@@ -7,7 +7,13 @@ from collections.abc import Iterable
 
 from palimpsest.contracts.events import Content
 from palimpsest.streams.core.ledger import Distinct, Scope
-from palimpsest.streams.guard import Reading, frame, kept_for_frames, kept_frame_keys
+from palimpsest.streams.guard import (
+    Reading,
+    frame,
+    kept_for_frames,
+    kept_frame_keys,
+    kept_statements,
+)
 
 MOST_VALUES = 5
 """A frame with more values, the newcomer's included, is a series, such as a diary of a weight."""
@@ -40,14 +46,17 @@ class FrameIndex:
             self._rows, self._before = array("l"), array("l")
             self._seen, self._names = 0, names
         self._follow()
-        newcomer = kept_for_frames(content.text, names)
         found: list[Distinct] = []
-        for row in self._sharing(kept_frame_keys(content.text, names)):
-            distinct = self._scope.rows[row]
-            if frame(self._reading(distinct), newcomer) and distinct.current is not None:
-                found.append(distinct)
-                if len(found) == MOST_VALUES:
-                    return []
+        for statement in kept_statements(content.text, names):
+            newcomer = kept_for_frames(statement, names)
+            for row in self._sharing(kept_frame_keys(statement, names)):
+                distinct = self._scope.rows[row]
+                if distinct.current is None or distinct in found:
+                    continue
+                if frame(self._reading(distinct), newcomer):
+                    found.append(distinct)
+                    if len(found) == MOST_VALUES:
+                        return []
         return sorted(found, key=lambda distinct: distinct.members[-1].place, reverse=True)
 
     def _sharing(self, keys: Iterable[int]) -> list[int]:

@@ -26,13 +26,16 @@ from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, Token
 from palimpsest.streams.core.checks import in_session, session_texts
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Memory, Scope
 from palimpsest.streams.guard import (
+    Reading,
     is_note,
     kept_reading,
+    kept_subject,
     shares_a_word,
     speaks_of,
     tables_of,
     tells_change,
     tells_deed,
+    tells_past,
     tokens,
 )
 from palimpsest.streams.search import (
@@ -364,6 +367,12 @@ class _Gone:
         self._seen = len(journal)
 
 
+def _is_of_a_relative(older: Reading, newcomer: Reading, names: tuple[str, ...]) -> bool:
+    """Whether a text speaks of somebody of the owner's whom the newcomer does not mention."""
+    person = kept_subject(older.text, names)
+    return person not in (None, "owner", "other") and person not in newcomer.lows
+
+
 class ScopeIndex:
     """The search index of one scope under one policy, with vectors of the policy's model alone."""
 
@@ -497,6 +506,8 @@ class ScopeIndex:
         for hit in self._rows.near(query, CHANGED_FROM, looked_at):
             found = self._scope.rows[hit.row]
             older = kept_reading(found.members[0].text)
+            if tells_past(older) or _is_of_a_relative(older, newcomer, names):
+                continue
             if older.sentences == 1 and (speaks_of(older.text, names) or is_note(older)):
                 shares = shares_a_word(older, newcomer, names)
                 near = hit.score >= CHANGED_NEAR

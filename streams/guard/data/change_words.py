@@ -8,17 +8,18 @@ from __future__ import annotations
 NOW_OTHERWISE = frozenset(
     (
         "now nowadays currently anymore instead recently lately formerly previously actually"
-        " ex former originally"
+        " ex former originally since finally meanwhile eventually"
     ).split()
 )
 """Adverbs that set what is so against what was."""
 
 CHANGED = frozenset(
     (
-        "abandoned adopted became began bought brought bumped cancelled canceled ceased changed"
-        " climbed converted corrected correction cut decreased delayed ditched divorced doubled"
-        " downgraded dropped ended extended fell finished fired gained gave halved increased joined"
-        " left lost lowered merged migrated moved outgrew postponed promoted pushed quit raised"
+        "abandoned accepted adopted became began bought brought bumped cancelled canceled ceased"
+        " changed chose chosen climbed converted corrected correction cut decreased delayed ditched"
+        " divorced doubled downgraded dropped ended extended fell finished fired gained gave"
+        " graduated halved hired increased joined left lost lowered merged migrated moved opted"
+        " outgrew picked postponed promoted pushed qualified quit raised"
         " rebooked reduced relocated renamed replaced rescheduled resigned retired returned revised"
         " rose separated settled shifted shortened slipped sold split started stopped swapped"
         " switched traded transferred transitioned turned updated upgraded widowed"
@@ -38,12 +39,18 @@ PHRASES = frozenset(
         "/am back/passed away/put back/turned out/rather than/has become/have become/has died"
         "/have died/has got/have got/has gotten/have gotten/has gone/have gone/has taken"
         "/have taken/took up/took over/has begun/have begun/has given/have given/has grown"
-        "/have grown/ever since/a second/a third/a fourth/a fifth/another one"
+        "/have grown/ever since/went for/ended up/signed up/settled on/laid off/let go/back to"
+        "/back on/turns out/is over/are over/is gone/are gone/was gone/broke up/scratch that"
+        "/made redundant/had to/decided to/is off/not any/a second/a third/a fourth/a fifth"
+        "/another one"
     ).split("/")
 )
 """Two words in a row that say it together."""
 
-PERFECT = frozenset({"has", "have", "i've", "just"})
+CONTRACTED = {"'s": ("is", "has"), "'ve": ("have",), "'m": ("am",), "'re": ("are",)}
+"""What the end of a word may stand for."""
+
+PERFECT = frozenset({"has", "have", "i've", "just", "been"})
 """Before a participle in -ed: what is done now."""
 
 UP_TO = ("up", "to")
@@ -63,3 +70,18 @@ IRREGULAR = {
     "geese": "goose",
 }
 """Plurals that have no ending of their own: a change often tells of another number of something."""
+
+SINCE = (
+    r"these days|nowadays|at the moment|at present|right now|from now on|for now|now"
+    r"|(?:as of|since) \w+(?: 20\d\d)?"
+)
+"""Patterns of when something began that is so now, at the beginning of a text."""
+
+LEADS_TO = {
+    r"(?:(?:has|has just|just) )?(?:got|gotten|was|been) promoted to|(?:has )?became"
+    r"|has become|has turned|turned(?= \d)": "is",
+    r"(?:(?:has|has just|just) )?(?:moved|relocated)(?: house)? to(?= [A-Z])": "lives in",
+    r"(?:(?:has|has just|just) )?(?:went|gone|rose|risen|grew|grown|increased|climbed|dropped"
+    r"|fell|fallen|came|come)(?: up| down)? to(?= \S*\d)|is (?:up|down) to(?= \S*\d)": "is",
+}
+"""Patterns of what was done, and what is so after it."""

@@ -11,6 +11,7 @@ from bench.correcting import CORRECTIONS, FIRST
 from palimpsest import Palimpsest
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.shown import Recalled
+from palimpsest.projections.recall.presumed import PresumedNames
 from palimpsest.streams.policies import load_policy, preset_names
 
 EIGHT = CORRECTIONS[:FIRST]
@@ -87,6 +88,27 @@ def test_whoever_an_owner_is_called_the_new_fact_comes_first(memories: Palimpses
     assert memories.list("ada")["total"] == 5
     memories.set_names("ada", ["Bob", "Rob"])
     assert faces(memories.recall("ada", PARIS, k=1)) == [PARIS], "what is declared counts alone"
+
+
+def test_a_look_at_the_past_leaves_the_presumed_names_of_now(
+    memories: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading every text of an owner anew takes longer than the recall itself."""
+    say(memories, PARIS, "I live in Paris.", "The user lives in Paris.")
+    read: list[str] = []
+    note = PresumedNames._note
+
+    def noted(names: PresumedNames, text: str) -> None:
+        read.append(text)
+        note(names, text)
+
+    monkeypatch.setattr(PresumedNames, "_note", noted)
+    memories.recall("ada", PARIS)
+    assert len(read) == 3
+    memories.recall("ada", PARIS, as_of=memories.position)
+    assert len(read) == 6
+    memories.recall("ada", PARIS)
+    assert len(read) == 6
 
 
 def test_somebody_else_is_not_put_first(memories: Palimpsest) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from palimpsest import Palimpsest, RefusedError, UsageError
 from palimpsest.contracts.events import Decided
-from palimpsest.projections.recall import from_lance
+from palimpsest.projections.recall import from_lance, hits
 from palimpsest.queries import recall as recalling
 from palimpsest.streams.guard import guard_hash
 
@@ -132,6 +132,35 @@ def test_a_told_change_comes_before_every_wording_of_what_it_may_replace(
     assert [hit["face"] for hit in memories.recall("ada", asked, k=1)] == [MOVED]
     memories.separate(str(moved.memory_id), hits[2]["memory_id"])
     assert memories.recall("ada", asked, k=1)[0]["face"] == HOME
+
+
+MINE, HERS = "I host the chess club in my cellar.", "Ada hosts the chess club in her cellar."
+BY_NOW = "I no longer host the chess club in my cellar; the library has a room for it."
+
+
+def test_an_update_comes_before_a_memory_that_says_what_it_replaced(memories: Palimpsest) -> None:
+    """The two say it in the same words about the owner, but no rule joins *my* and *her*."""
+    memories.set_names("ada", NAMES)
+    mine, hers = memories.submit([{"owner_id": "ada", "text": text} for text in (MINE, HERS)])
+    memories.update(str(mine.memory_id), "The library has a room for all of chess.")
+    found = memories.recall("ada", HERS, k=2)
+    assert [hit["memory_id"] for hit in found] == [mine.memory_id, hers.memory_id]
+    memories.separate(str(mine.memory_id), str(hers.memory_id))
+    assert memories.recall("ada", HERS, k=2)[0]["face"] == HERS
+
+
+def test_a_change_comes_before_each_wording_that_says_the_same_of_the_owner(
+    memories: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The question was about another wording; and it may be far down, behind all looked at."""
+    memories.set_names("ada", NAMES)
+    [_, _, told] = memories.submit([{"owner_id": "ada", "text": t} for t in (MINE, HERS, BY_NOW)])
+    [asked] = [one["assertion"] for one in told.frame or ()]
+    [other] = {MINE, HERS} - {asked}
+    monkeypatch.setattr(hits, "LOOKED_AT", 1)
+    assert memories.recall("ada", other, k=1)[0]["face"] == BY_NOW
+    memories.set_names("ada", ["Bob", "Rob"])
+    assert memories.recall("ada", other, k=1)[0]["face"] == other
 
 
 def test_a_relative_does_not_come_before_the_owner(memories: Palimpsest) -> None:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from palimpsest.streams.guard import is_note, read, shares_a_word, tells_change, tells_deed
+from palimpsest.streams.guard import (
+    is_note,
+    read,
+    shares_a_word,
+    tells_change,
+    tells_deed,
+    tells_past,
+)
 
 CHANGES = """
 Ada moved to Rome.
@@ -29,6 +36,11 @@ I'm up to nine chickens.
 Ada is down to two cigarettes a day.
 Ever since the accident Ada works from home.
 Hotel in Vienna: the Sacher instead of the Ritz
+Ada works from home since January.
+Old Rex's gone; my puppy is called Tarn.
+Ada's been reassigned to Ennerdale.
+I had to put my prices up to $75.
+Ada accepted a position at ETH Zurich.
 """
 NO_CHANGES = """
 Ada lives in Rome.
@@ -42,6 +54,7 @@ Ada has a red bike.
 Ada likes tea but prefers coffee.
 The hall has room for up to fifty guests.
 Ada lives on the second floor.
+Ada's dog is black.
 """
 
 
@@ -73,6 +86,21 @@ def test_a_text_that_tells_of_none(text: str) -> None:
 )
 def test_a_text_that_tells_what_somebody_did(text: str, told: bool) -> None:
     assert tells_deed(read(text)) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "past"),
+    [
+        ("Ada used to be a baker.", True),
+        ("Ada was a baker.", True),
+        ("Ada is a baker.", False),
+        ("The user is used to noise.", False),
+        ("Ada moved to Rome.", False),
+        ("Ada lives in the house in which her mother was born.", False),
+    ],
+)
+def test_what_was_so_once_cannot_change(text: str, past: bool) -> None:
+    assert tells_past(read(text)) == past
 
 
 @pytest.mark.parametrize(

@@ -294,6 +294,12 @@ I take my coffee with oat milk. / Ada takes her coffee black.
 User works day shifts at St Mary's Hospital / Ada works night shifts at St Mary's Hospital.
 I keep my keys in 1Password. / The user keeps his keys on a note in the kitchen.
 My dentist is Dr. Lang. / Ada's dentist is Dr. Kern.
+I'm using fish these days. / Ada uses zsh.
+Since January Ada works from Rome. / I work from Oslo.
+I got promoted to staff engineer. / Ada is a senior engineer.
+My rent went up to 900 euros. / Ada's rent is 800 euros.
+Ada has moved to Rome. / I live in Paris.
+My lesson is on Fridays at 9. / Ada's lesson is on Tuesdays at 10.
 """
 
 

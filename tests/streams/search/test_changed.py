@@ -64,12 +64,27 @@ def test_owners_without_names_are_asked_about_nothing_more(tmp_path: Path) -> No
         ("We met. Ada is in the town of York.", MOVED),
         ("Ada sat at the foot of a hill.", "I left a den of the fox."),
         (LEEDS, "Whales moved north."),
+        ("Ada used to live in the town of Leeds.", MOVED),
+        ("Ada was in the town of Leeds.", MOVED),
+        ("Ada's sister is in the town of Leeds.", MOVED),
     ],
 )
 def test_it_is_asked_about_one_sentence_of_its_owner_if_it_tells_of_a_change(
     runtime: Runtime, older: str, newcomer: str
 ) -> None:
     assert [one.decision for one in say(runtime, older, newcomer)] == ["stored", "stored"]
+
+
+def test_a_change_of_a_relative_is_asked_about_that_relative(runtime: Runtime) -> None:
+    sister = "Ada's sister is in the town of Leeds."
+    *_, moved = say(runtime, sister, "My sister moved to the town of York.")
+    assert asked(runtime, moved) == [sister]
+
+
+def test_a_clause_is_asked_about_the_texts_of_its_frame(runtime: Runtime) -> None:
+    wage = "Ada reports to Beth Airey."
+    *_, left = say(runtime, wage, NURSE, "Beth is off to the coast, so I report to Al Tyson.")
+    assert asked(runtime, left) == [wage]
 
 
 def test_what_is_less_near_shares_a_word_that_says_what_it_is_about(runtime: Runtime) -> None:

@@ -1,0 +1,66 @@
+"""What a text says is so now, for frames only: it joins nothing (docs/guard.md, Frames).
+
+*I'm using fish these days* is read as *I use fish*, and *I got promoted to team lead* as *I am team
+lead*, so that a change shares its frame with what was so before.
+"""
+
+from __future__ import annotations
+
+import re
+
+from palimpsest.streams.guard.data.change_words import LEADS_TO, SINCE
+from palimpsest.streams.guard.data.name_words import THIRD
+
+LONGEST = 200
+"""Maximum number of characters of a text whose clauses are statements; a longer one is a story."""
+FEWEST = 3
+"""Minimum number of words of a clause that states something."""
+_BETWEEN = re.compile(
+    r"(?:[,;:]|(?<=[a-z]{4})[.!])? (?:so|and|but|because) |[,;] |(?<=[a-z]{4})[.!] "
+)
+_TIME = re.compile(
+    rf"^(?:{SINCE}),? |,? (?:{SINCE}|(?:as of|since) [^,;:]+?)(?=[.!]?$)", re.IGNORECASE
+)
+_DOING = re.compile(r" (?:is|are) ([a-z]+ing)(?= [^ ])")
+_LEADS = [(re.compile(rf" (?:{told})(?= )"), f" {state}") for told, state in LEADS_TO.items()]
+_DOUBLED = re.compile(r"[^aeiou]*[aeiou][^aeiouwxy]")
+_ONE_CLAUSE = re.compile(r"[^,;:?]*")
+
+
+def clauses(text: str) -> tuple[str, ...]:
+    """The clauses of a text, if it has several: *Bo quit, so I report to Al* says that I do."""
+    if len(text) > LONGEST:
+        return ()
+    found = tuple(part for part in _BETWEEN.split(text) if len(part.split()) >= FEWEST)
+    return () if found == (text,) else found
+
+
+def without_since(text: str) -> str:
+    """A text without since when it is so: *these days*, *since January*."""
+    return _TIME.sub("", text, count=1)
+
+
+def as_state(said: str, who: str) -> str:
+    """What is said of somebody, in the simple present: what is done now, or what a change led to.
+
+    A text of several clauses is left as it is.
+    """
+    rest = said[len(who) :]
+    if not said.startswith(who) or not _ONE_CLAUSE.fullmatch(rest):
+        return said
+    if (doing := _DOING.match(rest)) and doing[1] in _SIMPLE:
+        return f"{who} {_SIMPLE[doing[1]]}{rest[doing.end() :]}"
+    for told, state in _LEADS:
+        if led := told.search(rest):
+            return who + rest[: led.start()] + state + rest[led.end() :]
+    return said
+
+
+def _doing(base: str) -> str:
+    """The form of a verb for what is going on."""
+    if base.endswith("e") and not base.endswith("ee"):
+        return base[:-1] + "ing"
+    return base + (base[-1] if _DOUBLED.fullmatch(base) else "") + "ing"
+
+
+_SIMPLE = {_doing(base): simple for base, simple in THIRD.items() if base not in ("go", "do")}

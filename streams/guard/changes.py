@@ -29,7 +29,7 @@ _SUBJECT = 6
 """The verb of what somebody did is among this many first tokens."""
 _ONCE = frozenset({"was", "were"})
 _THING = [(word,) for word in DETERMINERS]
-"""After these words a thing is named: *her left hand*."""
+"""Words after which a word of `CHANGED` is not a verb: *her left hand*."""
 
 
 def tells_change(text: Reading) -> bool:

@@ -13,7 +13,7 @@ from palimpsest.streams.guard.edits.moves import MOVE
 from palimpsest.streams.guard.edits.table import EDITS
 
 REVISION = 3
-"""Raised with each change of a rule that no example of the table and no word list shows."""
+"""Raised with each change of a rule that shows in no example of the table and in no word list."""
 NAMES_REVISION = 4
 """The same, for the rules of owners with names."""
 
@@ -22,9 +22,9 @@ NAMES_REVISION = 4
 def guard_hash(tables: Tables = BUILT_IN, *, named: bool = False) -> str:
     """`sha256:` and 16 hex digits of the table of edits, the word lists and the tokeniser.
 
-    What the table says of an edit in words is left out: rewording it changes no decision.
-    Languages that a policy adds are included. For a `named` owner so are the rules of names; the
-    names themselves are in the owner's events.
+    The descriptions of edits are left out: rewording one changes no decision. Languages that a
+    policy adds are included. For a `named` owner so are the rules of names; the names themselves
+    are in the owner's events.
     """
     rows = [(e.name, e.passes, e.fails) for e in (*EDITS, MOVE)]
     own = [(code, _in_order(vars(table))) for code, table in TABLES.items()]

@@ -40,7 +40,7 @@ _ARTICLES = frozenset({"the", "a", "an"})
 _FIRST = frozenset("i me my mine myself".split())
 _CONTRACTED = {"'m": " is", "'ve": " has", "'ll": " will"}
 _OUGHT = frozenset("may might shall should shouldn't must mustn't".split())
-"""Requirements use these of a user who is nobody in particular."""
+"""Verbs that requirements use for a user who is nobody in particular."""
 _THIRDS = (frozenset(THIRD.values()) | SAME | en.FINITE | en.STATES) - _OUGHT
 _FINITE = _THIRDS | VERBS
 _BARE = PLAIN | NO_NOUNS
@@ -110,10 +110,10 @@ def said_of_owner(text: str, names: tuple[str, ...]) -> str:
 
 
 def _said_elsewhere(said: str, names: tuple[str, ...]) -> str:
-    """A text that is not English, for frames only, said of one name of the owner.
+    """A text that is not English, for frames only, with one name of the owner as its subject.
 
-    In Japanese a name at the beginning is left out, as it often is; in German a verb behind *ich*
-    is put into the third person.
+    In Japanese a name at the beginning is left out, as it often is; in German a verb after *ich* is
+    put into the third person.
     """
     who = _spoken(names)
     for name in sorted(names, key=len, reverse=True):
@@ -180,10 +180,10 @@ def speaks_of(text: str, names: tuple[str, ...]) -> bool:
 
 
 def subject_of(text: str, names: tuple[str, ...]) -> str | None:
-    """Of whom a text speaks, by how it begins; None if that does not tell.
+    """Whom a text is about, by how it begins; None if that does not show.
 
-    The owner is *owner*, somebody of theirs the word for them (*sister*), and whoever else is
-    *other*: a text that names the owner nowhere.
+    It is *owner*; the word for somebody related to the owner (*sister*); or *other*, if the text
+    names the owner nowhere.
     """
     said = text.replace("’", "'")
     for name in sorted(names, key=len, reverse=True):
@@ -260,7 +260,7 @@ def _words_of(names: tuple[str, ...]) -> frozenset[str]:
 
 
 def _without_one(text: str) -> str:
-    """A text without *one* as a number: after *have*, and before a word that is not a verb."""
+    """A text without *one* as a number: after *have* or a similar word, and before no verb."""
     words = text.split(" ")
     return " ".join(
         word
@@ -308,7 +308,7 @@ def _said_of(name: str, rest: str, bare: bool) -> str | None:
 
 
 def _is_present(word: str) -> bool:
-    """Whether a word right behind *I* is a verb in the present, which is on no list."""
+    """Whether a word right after *I* is a verb in the present, although it is on no list."""
     return (
         len(word) > 2
         and word.isascii()
@@ -321,7 +321,7 @@ def _is_present(word: str) -> bool:
 
 
 def _is_third(word: str, bare: bool) -> bool:
-    """Whether a word may be a verb in the third person, which is on no list unless `bare`."""
+    """Whether a word may be a verb in the third person; with `bare`, only if it is on a list."""
     if bare:
         return word in THIRD.values()
     return word.isalpha() and word.islower() and word.endswith("s") and word not in NOT_VERBS
@@ -348,7 +348,7 @@ def _has_object(words: list[str], verb: int) -> bool:
 
 
 def _is_name(word: str) -> bool:
-    """Whether a word is written as a name is, and is no day and no month."""
+    """Whether a word is written like a name, and is not a day or a month."""
     low = word.rstrip(".").casefold()
     return word[:1].isupper() and low not in en.WEEKDAYS | en.MONTHS
 

@@ -1,7 +1,7 @@
-"""What is said of an owner in two ways, said in one: *has a fear of heights*, *is afraid of* them.
+"""Puts two wordings of a fact about an owner into one: *has a fear of* into *is afraid of*.
 
-For owners who have names, and of a sentence that begins with one. The rest has to be
-near-identical, as it is in any pair (docs/guard.md, Names).
+Only for owners with names, and only for sentences that begin with one. The rest has to be
+near-identical, as in any pair (docs/guard.md, Names).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def any_of(words: Iterable[str]) -> str:
 
 
 def reworded(said: str, who: str) -> str:
-    """A sentence about `who`, which begins it, in the one way in which it is compared."""
+    """A sentence that begins with `who`, in the wording in which it is compared."""
     stop = "." if said.endswith(".") else ""
     rest = said.removeprefix(who).removesuffix(stop)
     if rest.startswith(_FIRST_WORDS):
@@ -88,4 +88,4 @@ _WAYS = [
         (rf"\A owns ({_COUNT} (?:{any_of(PETS)}))", r" has \1"),
     )
 ]
-"""From end to end of what is said, so that nothing of it is left out."""
+"""Patterns and what replaces them; each matches the whole sentence, so that nothing is left out."""

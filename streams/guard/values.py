@@ -102,7 +102,7 @@ def tells_by_a_word(text: str, lows: Iterable[str]) -> bool:
 
 
 def _latin(lows: Sequence[str], kinds: Sequence[Kind]) -> Iterator[Key]:
-    """For each span of one to three words behind the second word, the words around it."""
+    """For each span of one to three words after the second word, the words around it."""
     words = sum(kind is not SIGN for kind in kinds)
     if not 0 < words <= MOST_WORDS or not _UNCLEAR.isdisjoint(lows):
         return
@@ -136,7 +136,7 @@ def _bare(low: str) -> str:
 
 
 def _is_number_or_title(low: str) -> bool:
-    """Whether a full stop behind a word does not end the sentence: *am 3. Mai*, *Dr. Weber*."""
+    """Whether a full stop after a word does not end the sentence: *am 3. Mai*, *Dr. Weber*."""
     return low[0].isdecimal() or low in en.ABBREVIATIONS
 
 
@@ -159,7 +159,7 @@ def _japanese(text: str) -> Iterator[Key]:
         behind, counts = text[run.end() :], _counts(run[0])
         if not counts and (adds or behind.startswith(JAPANESE_NO_VALUE)):
             continue
-        # A verb behind the value says enough: who does it is often left out.
+        # A verb after the value says enough: who does it is often left out.
         if run is not runs[-1] or len(runs) > (1 if counts else FEWEST):
             yield ("ja", text[: run.start()], behind)
 

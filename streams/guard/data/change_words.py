@@ -1,6 +1,6 @@
-"""English words by which a text says that something is no longer as it was; they join nothing.
+"""English words that say that something is no longer as it was; they join nothing.
 
-The guard's hash does not cover them: decisions record whom they found by them.
+The guard's hash does not cover them: decisions record the candidates that were found by them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ NOW_OTHERWISE = frozenset(
         " ex former originally since finally meanwhile eventually"
     ).split()
 )
-"""Adverbs that set what is so against what was."""
+"""Adverbs that contrast the present with the past."""
 
 CHANGED = frozenset(
     (
@@ -27,7 +27,7 @@ CHANGED = frozenset(
         " retiring selling starting stopping swapping switching"
     ).split()
 )
-"""What somebody did, or is doing, after which something is otherwise; no form of the present."""
+"""Verbs of deeds that change something: past and progressive forms, none of the present."""
 
 PHRASES = frozenset(
     tuple(phrase.split())
@@ -45,16 +45,16 @@ PHRASES = frozenset(
         "/another one"
     ).split("/")
 )
-"""Two words in a row that say it together."""
+"""Pairs of words that say so together."""
 
 CONTRACTED = {"'s": ("is", "has"), "'ve": ("have",), "'m": ("am",), "'re": ("are",)}
-"""What the end of a word may stand for."""
+"""The words that a contracted ending may stand for."""
 
 PERFECT = frozenset({"has", "have", "i've", "just", "been"})
-"""Before a participle in -ed: what is done now."""
+"""Words before a participle in -ed: something has been done."""
 
 UP_TO = ("up", "to")
-"""Behind a form of *be*: how many there are by now."""
+"""After a form of *be*: how many there are by now."""
 
 IRREGULAR = {
     "children": "child",
@@ -69,13 +69,13 @@ IRREGULAR = {
     "mice": "mouse",
     "geese": "goose",
 }
-"""Plurals that have no ending of their own: a change often tells of another number of something."""
+"""Irregular plurals and their singulars: a change is often one of number."""
 
 SINCE = (
     r"these days|nowadays|at the moment|at present|right now|from now on|for now|now"
     r"|(?:as of|since) \w+(?: 20\d\d)?"
 )
-"""Patterns of when something began that is so now, at the beginning of a text."""
+"""Patterns for the time since which something holds, at the beginning of a text."""
 
 LEADS_TO = {
     r"(?:(?:has|has just|just) )?(?:got|gotten|was|been) promoted to|(?:has )?became"
@@ -84,4 +84,4 @@ LEADS_TO = {
     r"(?:(?:has|has just|just) )?(?:went|gone|rose|risen|grew|grown|increased|climbed|dropped"
     r"|fell|fallen|came|come)(?: up| down)? to(?= \S*\d)|is (?:up|down) to(?= \S*\d)": "is",
 }
-"""Patterns of what was done, and what is so after it."""
+"""Patterns for what was done, with what holds afterwards."""

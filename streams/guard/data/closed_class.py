@@ -1,7 +1,8 @@
-"""Function words by which a language is known, and that English text hardly ever holds.
+"""Function words that identify a language.
 
-A word that is English as well, in lower case (*die*, *in*, *a*, *is*), is in no list but that of
-English, and there only if no other language of the list writes it.
+Those of other languages hardly ever occur in English text: a word that, in lower case, is also
+English (*die*, *in*, *a*, *is*) is in no list but that of English, and only if no other language
+listed has it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ ENGLISH = frozenset(
         " i'm you're we're they're nobody nothing everyone everything someone something"
     ).split()
 )
-"""English function words that say that a text is English, as long as no other language speaks."""
+"""English function words: a text with them is English if no word shows another language."""
 
 CONTENT = frozenset(
     (
@@ -36,7 +37,7 @@ CONTENT = frozenset(
         " wearing eating drinking riding"
     ).split()
 )
-"""Everyday English words that no language listed below has: they speak for English, too."""
+"""Everyday English words that no language listed below has: they, too, show English."""
 
 _OTHERS = """
     der das und ist nicht ein eine einen einem einer sie wir ihr mit von zu auf für im am beim dem
@@ -78,10 +79,10 @@ SHARED = frozenset(
         " ton plus met van mine sole non sent note large code min mug um"
     ).split()
 )
-"""Words of English that other languages write as well."""
+"""English words that are also words of other languages."""
 
 OTHERS: frozenset[str] = frozenset(_OTHERS.replace(";", " ").split()) - SHARED
-"""Function words of other languages that are no English words: one of them is another language."""
+"""Function words of other languages that are not English: a single one shows another language."""
 
 AMBIGUOUS = frozenset(
     (
@@ -94,7 +95,7 @@ AMBIGUOUS = frozenset(
         " stole hall tent door box orange rose zebra panda giraffe"
     ).split()
 )
-"""English words that are words of other languages, too: they speak for English in pairs alone."""
+"""English words that are also words of other languages: they show English only in pairs."""
 
 WRITTEN_ELSEWHERE = frozenset(
     (
@@ -102,7 +103,7 @@ WRITTEN_ELSEWHERE = frozenset(
         " holding running name black user drinks drank sang"
     ).split()
 )
-"""English words that other languages write as well: behind one of theirs they prove no English."""
+"""English words that other languages also use: after one of theirs they do not prove English."""
 
 BEHIND_NAMES = frozenset(
     (
@@ -112,7 +113,7 @@ BEHIND_NAMES = frozenset(
         " usually"
     ).split()
 )
-"""What may follow a name that begins an English sentence, beside nouns and verbs."""
+"""What may follow a name that begins an English sentence, besides nouns and verbs."""
 
 PAIRS = frozenset(
     f"{subject} {verb}"
@@ -124,14 +125,14 @@ PAIRS = frozenset(
     for subject in subjects.split()
     for verb in verbs.split()
 )
-"""Two words that stand beside each other in English alone."""
+"""Pairs of neighbouring words that only English has."""
 
 VERBATIM_ELSEWHERE = frozenset(
     "passwort kennwort passphrase benutzername contraseña identifiant motto slogan".split()
 )
-"""Words of other languages' texts that may tell how something is written, such as a password."""
+"""Words of other languages that show that a text may be about a spelling, such as a password."""
 VERBATIM_IN_RUNS = (
     *("密码", "密碼", "口令", "パスワード", "合言葉", "暗証"),
     *("「", "『", "《", "〈", "“"),
 )
-"""The same in scripts without spaces, and their marks of quotations and titles."""
+"""The same in scripts without spaces, with their quotation marks and marks of titles."""

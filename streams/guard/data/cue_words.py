@@ -21,7 +21,7 @@ CONTRACTIONS: dict[str, tuple[str, ...]] = {
     stem + "nt": (stem, "not")
     for stem in "do does did is was are were could would should has have had".split()
 }
-"""Contractions that are no plain stem and ending, and the ones often typed without apostrophe."""
+"""Contractions other than a stem with an ending, or that are often typed without apostrophe."""
 
 CLITICS: dict[str, tuple[str, ...]] = {
     "s": (),
@@ -31,19 +31,19 @@ CLITICS: dict[str, tuple[str, ...]] = {
     "ll": ("will",),
     "d": ("would",),
 }
-"""What stands after an apostrophe; 's is *is*, *has* or a possessive, none of which is a fact."""
+"""Endings after an apostrophe; 's is *is*, *has* or a possessive, none of which is a fact."""
 
 ARTICLES = frozenset(
     "a an the this these those its also indeed moreover furthermore additionally really actually"
     " basically".split()
 )
-"""Articles, and adverbs that only address the reader: they are no tokens."""
+"""Articles, and adverbs that only address the reader: they do not count as tokens."""
 
 STOPS = frozenset("is are am be being that which who whom it there called named titled".split())
-"""Words without content of their own: they are no tokens."""
+"""Words without content of their own: they do not count as tokens."""
 
 PUNCTUATION = frozenset(".,;:!'\"()[]{}-–—…`´‘’“”„«»‹›·•|_*‐‑‒―，。、；：！（）「」『』【】《》")
-"""Marks that are no tokens; any other sign stands for itself (``?`` ``/``)."""
+"""Marks that do not count as tokens; any other sign stands for itself (``?`` ``/``)."""
 
 PREPOSITIONS = frozenset(
     (
@@ -63,7 +63,7 @@ NEGATORS = frozenset(
         " avoid avoids avoided stop stops stopped quit quits except excluding"
     ).split()
 )
-"""Words that negate what they stand beside."""
+"""Words that negate their neighbours."""
 
 NEGATING_PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis", "mis")
 """Prefixes that turn a word into its contrary."""
@@ -79,7 +79,7 @@ FALSE_CONTRARIES = frozenset(
         " inborn indoor inland intake imprint"
     ).split()
 )
-"""Words that begin like a contrary of another word and are none."""
+"""Words that begin like the contrary of another word but are not."""
 
 _ANTONYMS = """
     hot/cold warm/cool big/small large/small tall/short long/short high/low old/young old/new
@@ -123,4 +123,4 @@ def _opposites() -> dict[str, frozenset[str]]:
 
 
 OPPOSITES: dict[str, frozenset[str]] = _opposites()
-"""Each word, to those that cannot hold of the same thing."""
+"""For each word, those that cannot be true of the same thing."""

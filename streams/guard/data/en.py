@@ -30,7 +30,7 @@ PERSONS = _words(
     " cellist drummer monk nun neighbour neighbor tourist cyclist swimmer runner skier surfer"
     " skateboarder"
 )
-"""People that can be counted; no relatives and none whose word is a common verb."""
+"""People that can be counted; no relatives, and no word that is also a common verb."""
 
 THINGS = _words(
     "dog cat puppy kitten horse cow pig goat hen rabbit parrot hamster pony donkey bird animal"
@@ -64,7 +64,7 @@ COUNTED = _words(
     " sofa couch armchair desk bookshelf wardrobe fridge refrigerator dishwasher kettle toaster"
     " suitcase backpack umbrella laptop keyboard skateboard surfboard snowboard helmet"
 )
-"""What is one without its article, too, behind *is* or *has*: no animal, food or material."""
+"""Nouns that name one thing after *is* or *has* even without article: no animal or material."""
 INSTRUMENTS = _words(
     "piano guitar cello violin flute trumpet clarinet saxophone accordion harp ukulele banjo"
     " trombone oboe viola"
@@ -74,13 +74,13 @@ LITTLE_ONES = _words(
     " town village river lake island road park table bench tent group band baby"
     " fence hill hole stream shovel crowd object umbrella"
 )
-"""What *little* calls small when it is one; of the rest it can be an amount, or an affection."""
+"""Nouns of which *little* means small; with other nouns it may be an amount or affection."""
 
 LARGE_THINGS = THINGS - _words(
     "cat city church pizza sandwich pancake cookie banana cup mug bottle bowl hat jacket sweater"
     " jumper scarf shirt skirt coat raincoat helmet"
 )
-"""What is *large* as it is *big*: not what is sold in sizes, and no lion."""
+"""Things for which *large* means the same as *big*: not what is sold in sizes, and no lion."""
 GROUPS = _words(
     "band family crowd group country team herd flock hole piece fire bit stage shovel whistle train"
     " plane toilet pot plate tray glass boot shoe bag wallet key pen pencil ring necklace present"
@@ -89,10 +89,10 @@ GROUPS = _words(
     " fish bee spider snake mouse rat duck swan chicken insect cake apple egg tomato potato child"
     " male female lady guy fellow fan store stall kiosk stadium harbor ship ferry bus island"
 ) - {"bit", "fire"}
-"""What has a place and is no thing to stand beside."""
+"""Groups and things that can be somewhere, but that nobody stands beside."""
 
 SEEN = PERSONS | THINGS | GROUPS | {"people"}
-"""Who and what can be somewhere."""
+"""People and things that can be somewhere."""
 
 CAPTIONED = (
     PERSONS
@@ -103,7 +103,7 @@ CAPTIONED = (
         " horses zebras giraffes elephants sheep cows bears birds surfers skiers players"
     )
 )
-"""What a picture shows: the head of a caption's subject."""
+"""What a picture may show: the main noun of a caption's subject."""
 
 COLOURS = _words(
     "black white red blue green yellow brown pink purple orange grey gray silver golden"
@@ -128,20 +128,20 @@ AUXILIARIES = _words(
 )
 
 STATES = _words("likes loves has is wants prefers lives enjoys hates owns speaks knows believes")
-"""Verbs in the third person that no noun in the plural looks like."""
+"""Verbs in the third person that cannot be mistaken for a plural noun."""
 
 PASTS = _words(
     "began bought broke brought built caught chose came did drank drove fell felt forgot found gave"
     " got grew had heard held kept knew learnt led left lost made met paid ran said sang saw sold"
     " sent slept spent spoke swam taught told took thought won wore wrote"
 )
-"""Irregular forms of the past that are no forms of the present."""
+"""Irregular past forms that are not present forms, too."""
 
 ACTIONS = _words(
     "drinks drank eats ate swims swam walks walked runs ran sleeps slept cooks cooked cycles cycled"
     " jogs jogged dances danced sings sang skis skied drives drove"
 )
-"""Verbs of doing: a time said of the sentence is the time of the deed, wherever it stands."""
+"""Verbs of doing: a time in their sentence is the time of the deed, wherever it stands."""
 
 SHOWN = _words(
     "standing sitting walking running riding holding wearing eating drinking sleeping lying laying"
@@ -151,7 +151,7 @@ SHOWN = _words(
     " dancing climbing crossing waiting resting brushing cutting making taking using feeding"
     " chasing performing preparing"
 )
-"""What is seen of a captioned subject: *is* before these says no more than they alone."""
+"""What a captioned subject is seen doing: *is* before these adds nothing."""
 
 FINITE = (
     AUXILIARIES
@@ -169,7 +169,7 @@ FINITE = (
         " sold sells paid pays won wins lost loses broke breaks cut cuts died dies fired hired"
     )
 )
-"""Forms that can be a sentence's verb: in a caption there is none."""
+"""Forms that can be a sentence's verb, which a caption does not have."""
 
 # -- words around ----------------------------------------------------------------------------------
 
@@ -185,7 +185,7 @@ CLAUSES = _words(
     "and or but nor yet so who whom whose which that because when while where if although though"
     " unless whereas as since until than"
 )
-"""Words by which a sentence has more clauses or items than one."""
+"""Words that show that a sentence has several clauses or items."""
 
 NEGATORS = _words(
     "not no never none nobody nothing nowhere neither nor without hardly barely scarcely rarely"
@@ -195,13 +195,13 @@ QUANTIFIERS = _words(
     "all every each both everyone everybody everything everywhere many most few several some any"
     " anyone anything only just always often sometimes usually because since half"
 )
-"""Words whose reach a *not* beside a verb can change."""
+"""Words whose scope a *not* beside a verb can change."""
 
 SUBJECTS = _words("i he she it we you they")
 AFTER_A_NOUN = PREPOSITIONS | FINITE | CLAUSES | SHOWN | SUBJECTS
-"""What follows a noun that no other noun follows."""
+"""What may follow a noun that is not followed by another noun."""
 ABBREVIATIONS = _words("mr mrs ms dr prof st vs no fig sr jr mt ave approx dept est etc")
-"""A full stop after one of these ends no sentence."""
+"""Abbreviations: a full stop after one does not end a sentence."""
 
 # -- contractions ----------------------------------------------------------------------------------
 
@@ -220,7 +220,7 @@ BARE: dict[str, str] = {
     form.replace("'", ""): form
     for form in "don't doesn't didn't isn't aren't wasn't hasn't haven't couldn't wouldn't".split()
 }
-"""Contractions as typed without their apostrophe, where that is no word of its own."""
+"""Contractions typed without their apostrophe, if that is not a word of its own."""
 
 IS_OR_HAS: dict[str, str] = {f"{who}'s": who for who in ("he", "she", "it", "that", "there")}
 """Contractions that stand for *is* or *has*: what follows decides."""
@@ -233,7 +233,7 @@ AFTER_IS = (
         " late early ready busy sure raining snowing true fair possible important"
     )
 )
-"""What can follow *is* and not *has*; *not* is looked behind."""
+"""What can follow *is* but not *has*; a *not* before it is skipped."""
 
 # -- spelling and synonyms -------------------------------------------------------------------------
 
@@ -255,7 +255,7 @@ SPELLINGS: tuple[tuple[str, str], ...] = tuple(
     """.split("|")
     for one, other in [line.split()]
 )
-"""British and American spellings of one word that is no other word in either."""
+"""British and American spellings of one word, neither of which is another word."""
 
 SIZES = _groups("small/little/tiny")
 LARGE = _groups("big/large", "huge/enormous/gigantic")
@@ -278,7 +278,7 @@ HYPHENED = _words(
     "family-friendly kid-friendly child-friendly well-known part-time full-time second-hand"
     " long-term short-term high-quality low-cost left-handed right-handed gluten-free sugar-free"
 )
-"""Compounds that say the same in two words."""
+"""Compounds that mean the same as two words."""
 
 COMPLEMENTS: dict[str, str] = {
     "un" + base: base
@@ -295,7 +295,7 @@ COMPLEMENTS: dict[str, str] = {
         " illegal/legal"
     ).split()
 )
-"""Contraries by a prefix with nothing between them and the other word; no *unpopular*."""
+"""Contraries by a prefix, with nothing in between; not *unpopular*: one may be neither."""
 
 OPPOSITES = frozenset(
     {
@@ -303,13 +303,13 @@ OPPOSITES = frozenset(
         ("closed", "open"), ("shut", "open"), ("dead", "alive"), ("uncertain", "sure"),
     }
 )  # fmt: skip
-"""Two words of which one or the other holds."""
+"""Pairs of words of which always one or the other is true."""
 
 TWOFOLD = _words(
     "possible available necessary able aware true fair complete correct visible relevant official"
     " perfect logical certain sure stable ready legal"
 )
-"""Words between which and their contrary there is nothing, so that *not un-* gives them back."""
+"""Words with nothing between them and their contrary, so that *not un-* means the word itself."""
 
 NUMBERS: dict[str, str] = {
     word: str(value)
@@ -323,15 +323,15 @@ NUMBERS: dict[str, str] = {
 
 WEEKDAYS = _words("monday tuesday wednesday thursday friday saturday sunday")
 MONTHS = _words("january february april june july september october november december")
-"""Months that are no other word."""
+"""Months whose names are not other words, too."""
 DAYTIMES = _words("morning afternoon evening")
 CAPITALISED = WEEKDAYS | MONTHS | {day + "s" for day in WEEKDAYS}
 """Words that are capitalised wherever they stand."""
 
 DATING = _words("on since until till from to by before after of for born")
-"""What a date follows."""
+"""Words that a date may follow."""
 RANGING = _words("to till until through")
-"""What makes the first end of a range of the date before it: *from 2 May to 9*."""
+"""Words that make the date before them the beginning of a range: *from 2 May to 9*."""
 
 MEASURES = _words(
     "km kg cm mm kilometer kilometers kilometre kilometres meter meters metre metres mile miles"
@@ -340,7 +340,7 @@ MEASURES = _words(
 )
 """Units and currencies before which a number is a quantity; 2.10 hours can be ten past two."""
 SPACED = _words("km kg cm mm")
-"""Units that are written to their number as often as apart from it."""
+"""Units written without a space after the number as often as with one."""
 
 # -- what bars an edit -----------------------------------------------------------------------------
 
@@ -348,36 +348,36 @@ ARTICLES = _words("a an the")
 
 CAPTION_STARTS = _words("a an one two three four five six several some")
 NO_CAPTION = FINITE | CLAUSES | NEGATORS
-"""What a caption has not, beside the *is* that may be left out."""
+"""Words that a caption does not have, except for the *is* that may be left out."""
 
 PLURALS = _words("children people men women feet teeth mice geese sheep")
 NUMBER_PARTS = frozenset(NUMBERS) | _words(
     "point minus plus hundred thousand million billion twenty thirty forty fifty sixty seventy"
     " eighty ninety one number no page chapter room section class"
 )
-"""Words beside which a number is a part of another number, or a label."""
+"""Words beside which a number is part of another number, or a label."""
 
 RELATIVES = _words("son daughter wife husband brother sister father mother child widow")
-"""Of whom *the* before *of* says nothing more."""
+"""Relatives for whom *the*, before *of*, adds nothing."""
 
 PERSONAL = _words("i you he she we they")
 KIN = _words("mother mom mum father dad grandmother grandma grandfather grandpa")
-"""Relatives, when they are somebody's: *the father of the church* is no *dad*."""
+"""Relatives, if they are somebody's: *the father of the church* is not a *dad*."""
 LOOKS = _words("look looks looked looking seem seems seemed")
 FEELS = _words("is are am was were feel feels felt")
 SOMEBODY = PERSONS | _words("he she people kids children guy lady clown bride mom performers")
 FEELING = SOMEBODY | PERSONAL | _words("who and dog dogs cat")
-"""Who is *very happy* as they are *very glad*: no film and no ending."""
+"""Subjects for which *very happy* means *very glad*: not a film or an ending."""
 PRINTED = _words(
     "read reads reading edit edits edited editing publish publishes published publishing print"
     " prints printed printing found founds founded own owns owned sell sells sold write writes"
     " wrote writing magazine newspaper"
 )
-"""What is done with *a fashion weekly* and with *a daily*, which are papers."""
+"""What is done with papers: *a fashion weekly*, *a daily*."""
 NAMESAKES = _words("april may june august")
-"""Months that people are named after, too: *before 10 June came home*."""
+"""Months that are also people's names: *before 10 June came home*."""
 COMPARED = _words("more less better worse fewer bi semi half almost nearly")
-"""Before *daily* these make a comparison or a compound."""
+"""Words that, before *daily*, make a comparison or a compound."""
 OBJECTS = _words("me you him her it us them")
 AT_AN_END = frozenset({"", ".", "!"})
 AFTER_A_PREDICATE = AT_AN_END | _words("to for with about where how what why whether if ?")
@@ -391,14 +391,16 @@ CLOSERS: dict[str, frozenset[str]] = (
     )
     | {"true": AFTER_A_PREDICATE - {"to"}, "familiar": frozenset({"with"})}
 )
-"""What may follow these where others have `AFTER_A_PREDICATE`: who is *not married with children*
-is not *unmarried with children*."""
+"""What may follow these words, instead of `AFTER_A_PREDICATE` for all others.
+
+Somebody *not married with children* is not *unmarried with children*.
+"""
 IMPERSONAL = _words("that it this")
 ALIVE = _words("he she i you")
 SAID_OF: dict[str, frozenset[str]] = dict.fromkeys(
     ("fair", "clear", "false", "possible"), IMPERSONAL
 ) | {"right": IMPERSONAL | PERSONAL | {"something"}, "dead": ALIVE}
-"""The subjects of which a word is the contrary of its other; nobody is *not possible*."""
+"""Subjects for which a word and its contrary exclude each other; nobody is *not possible*."""
 KIDS = _words("girl boy child kid baby girls boys kids")
 SIZED_AFTER = _words("a the one two three four several last")
 WANTED = ("wanted", "to")
@@ -410,7 +412,7 @@ EATING = _words(
     " fried grilled"
 )
 PARTICLES = _words("up out off away back down along by over in on about around through")
-"""What belongs to the verb before it: *slept in*, *ran over*."""
+"""Words that may belong to the verb before them: *slept in*, *ran over*."""
 INTENSIFIERS = _words("very so really extremely")
 
 PLACED = SHOWN | _words(
@@ -418,17 +420,17 @@ PLACED = SHOWN | _words(
     " wait lives live works work parks parked stood sat lay ran walked slept played swims swim"
     " outside"
 )
-"""Verbs of posture and motion: what follows them says where, not how dear."""
+"""Verbs of posture and motion: after them *close to* is about a place, not about affection."""
 BEFORE_SEEN = _words("is are and with in ,")
-"""What stands before what is seen: no verb that it could be the object of."""
+"""Words before something seen: not a verb that it could be the object of."""
 YOUNG = _words("girl boy kid girls boys kids")
 KIDS_ACT = SHOWN - {"watching", "chasing", "holding", "feeding"} | _words(
     "showing selling turning having hugging teasing helping balancing tries crys smiles climbs"
     " poses spins dislikes"
 )
-"""What children do and nobody does with them, as in *girl watching*."""
+"""What children do themselves, and others do not do with them as in *girl watching*."""
 STILL = _words("standing floating performing wearing looking trying dressed")
-"""What anything small does and nobody does with it, as in *dog walking* and *boat racing*."""
+"""What anything small does itself, and others do not do with it as in *dog walking*."""
 STREET_VERBS = _words(
     "standing stands stand sitting sits sit walking walks walk running runs run riding rides ride"
     " dancing dances dance"
@@ -436,7 +438,7 @@ STREET_VERBS = _words(
 """What people do in a street without living there or touring."""
 BESIDE = _words("near beside")
 FIGURATIVE = _words("long short new old big great")
-"""Adjectives of a road that nobody walks on: *a long road to peace*."""
+"""Adjectives that may make a road a metaphor: *a long road to peace*."""
 NO_NAMES = (
     DETERMINERS
     | STATES
@@ -446,7 +448,7 @@ NO_NAMES = (
     | _words("user some any every each both not nobody everybody everyone someone with without")
     | _words("what where when how while because although never always people children hangs")
 ) - {"reading", "two", "four"}
-"""Words that no capital makes a name or an acronym."""
+"""Words that are never a name or an acronym, even with capitals."""
 INDEFINITE = _words("a an some two three four several many")
 CROSSING = _words("across crossing cross crosses crossed")
 ALONG = _words("down up along")
@@ -459,13 +461,13 @@ THINGS_IN_ING = _words(
     " beginning ending feeling meaning saying interesting boring amazing missing charming willing"
     " training housing banking parking engineering"
 )
-"""Words in *-ing* that are no deed that is seen."""
+"""Words in *-ing* that are not something seen being done."""
 
 VERBATIM = _words(
     "spell spells spelled spelt spelling username password passwords passphrase passcode codeword"
     " watchword login hashtag quote quotes quoted quotation typed types wording motto slogan lyrics"
 )
-"""Words of texts that may tell how something is written: there nothing else is the same."""
+"""Words that show that a text may be about a spelling: then no edit is licensed."""
 MENTIONS = VERBATIM | _words(
     "word words handle variable column branch file folder key tag label keyword title setting"
     " option flag parameter named call called calls name names term terms set"
@@ -473,9 +475,9 @@ MENTIONS = VERBATIM | _words(
     " channel repo repository database schema endpoint subdomain domain hostname alias slug token"
     " enum constant identifier"
 )
-"""Words of texts that may speak of a word as such: there it is no other one."""
+"""Words that show that a text may be about a word as such: then no other word means the same."""
 SOCIAL = _words("church village town city farm")
-"""What people are close to without being near it."""
+"""What people may be close to without being near it."""
 
 # -- what edits change -----------------------------------------------------------------------------
 
@@ -491,5 +493,7 @@ CHANGED = (
     | _words(*COMPLEMENTS, *COMPLEMENTS.values(), *(word for pair in OPPOSITES for word in pair))
     | _words("dead alive same different")
 )
-"""Every word and sign that an edit drops, adds or exchanges: two texts that differ in another one
-differ. Numbers are compared by value."""
+"""Every word and sign that an edit drops, adds or exchanges.
+
+Texts that differ in any other one are not near-identical. Numbers are compared by value.
+"""

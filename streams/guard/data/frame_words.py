@@ -1,6 +1,6 @@
-"""English words by which a frame is told from another difference; they join nothing.
+"""English words that distinguish a frame from other differences; they join nothing.
 
-The guard's hash does not cover them: decisions record whom they found by them.
+The guard's hash does not cover them: decisions record the candidates that were found by them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ NOW = frozenset(
     "now currently presently nowadays jetzt inzwischen mittlerweile derzeit momentan maintenant"
     " désormais dorénavant actuellement ahora actualmente".split()
 )
-"""What says only that the rest holds: an update often has it, and what it replaces has not."""
+"""Words that only say that the rest is true now: updates often have one, old texts do not."""
 
 BINDING = (cue_words.PREPOSITIONS | en.PREPOSITIONS | en.CLAUSES | {"to", "if"}) - {"of", "like"}
 """Prepositions and conjunctions: within a value they are a second difference (*in May / at noon*).
@@ -26,7 +26,7 @@ ADDING = en.PASTS | frozenset(
         " visits visit visited watched tried ate"
     ).split()
 )
-"""Verbs that hold of many things at once: with one of these and a subject alone, a value adds."""
+"""Verbs of which many values can be true at once: with only a subject beside one, a value adds."""
 
 VERBS = (
     ADDING
@@ -44,12 +44,12 @@ VERBS = (
         ).split()
     )
 ) - {"left", "cut"}
-"""Forms of verbs that are hardly ever anything else: what changes with them is no value."""
+"""Words that are nearly always verbs: a difference that includes one is not a value."""
 
 NO_VALUE = (
     BINDING | VERBS | cue_words.NEGATORS | en.NEGATORS | en.SUBJECTS | (en.OBJECTS - {"her"})
 ) | frozenset("there here this that these those who what why how".split())
-"""Words that no value has: with them a pair differs in what is said, not in its value."""
+"""Words that no value contains: with one, a pair differs in what it says, not in a value."""
 
 LIGHT = (
     BINDING
@@ -60,4 +60,4 @@ LIGHT = (
 """Words that alone do not say what a text is about."""
 
 HEADINGS = frozenset("fact fyi hint idea memo note ps reminder remember tip todo update".split())
-"""What stands before a colon, and says nothing of what stands behind it."""
+"""Words before a colon that say nothing about what follows it."""

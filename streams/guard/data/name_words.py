@@ -1,4 +1,4 @@
-"""English words by which a subject is told that may be called by another name of its owner.
+"""English words that show whether a subject may be called by another name of its owner.
 
 They license nothing for an owner without names; with names, the guard's hash covers them.
 """
@@ -79,7 +79,7 @@ _IRREGULAR = frozenset(
         " steal stop swim take teach tell think throw understand wake wear win write"
     ).split()
 )
-"""Verbs whose present is not their past: not *put* or *read*, of which *I put* may be either."""
+"""Verbs whose present differs from their past; not *put*: *I put* may be either."""
 
 _AUXILIARIES = {
     "am": "is",
@@ -108,7 +108,7 @@ def _ends_in_consonant_y(base: str) -> bool:
 
 
 THIRD = {base: third(base) for base in sorted(_REGULAR | _IRREGULAR)} | _AUXILIARIES
-"""The third person of a verb, by the form that stands behind *I*."""
+"""The third person of a verb, by its form after *I*."""
 
 SAME = (
     (en.PASTS - {"found", "fell", "felt"})
@@ -116,10 +116,10 @@ SAME = (
     | frozenset("was wasn't had hadn't did didn't can can't cannot could couldn't".split())
     | frozenset("will won't would wouldn't went became planned stopped preferred shopped".split())
 )
-"""Forms of verbs that are the same behind *I* and behind a name.
+"""Forms of verbs that are the same after *I* and after a name.
 
-No present of another verb (*I found firms*), and none that says what ought to be: a requirement has
-a user who is nobody.
+None is the present of another verb (*I found firms*), and none says what ought to be: the user of a
+requirement is nobody in particular.
 """
 
 ADVERBS = frozenset(
@@ -145,7 +145,7 @@ PLAIN = (
         ).split()
     )
 )
-"""Verbs that are no part of a noun behind *user*: not those of *user tests* or *user needs*.
+"""Verbs that, after *user*, cannot be nouns, as in *user tests* or *user needs*.
 
 A note may begin with one and leave out who does it.
 """
@@ -173,12 +173,12 @@ NO_NOUNS = frozenset(
         ).split(),
     )
 )
-"""Verbs whose third person is no noun in the plural."""
+"""Verbs whose third person is not a plural noun, too."""
 
 FIRST_AND_SECOND = frozenset(
     "i me my mine myself we us our ours ourselves you your yours yourself yourselves".split()
 )
-"""Whom they mean depends on who speaks."""
+"""Pronouns whose meaning depends on who speaks."""
 
 PRONOUNS = FIRST_AND_SECOND | frozenset(
     (
@@ -186,7 +186,7 @@ PRONOUNS = FIRST_AND_SECOND | frozenset(
         " themself one one's oneself"
     ).split()
 )
-"""Behind *I* none of these is the subject; behind a name it may be."""
+"""Pronouns: after *I* none of these is the subject; after a name one may be."""
 
 OTHER_TIMES = en.PASTS | frozenset(
     (
@@ -202,7 +202,7 @@ OTHER_TIMES = en.PASTS | frozenset(
         " wove wrung"
     ).split()
 )
-"""Forms behind *I* that are, or may be, of the past."""
+"""Forms after *I* that are, or may be, past forms."""
 
 NOT_VERBS = (
     en.CLAUSES
@@ -221,20 +221,20 @@ NOT_VERBS = (
         ).split()
     )
 )
-"""What may stand behind *I* and is no verb, or one whose third person has no *s*."""
+"""Words that may follow *I* but are not verbs, or whose third person has no *s*."""
 
 NEVER = frozenset(
     "january february march april may june july august september october november december monday"
     " tuesday wednesday thursday friday saturday sunday spring summer autumn winter christmas"
     " easter dawn hope faith grace joy rose".split()
 )
-"""Names that begin a sentence as other words do: *April was busy*."""
+"""Names that may be other words at the beginning of a sentence: *April was busy*."""
 
 AT_HOME = frozenset(
     {"lives", "live", "works", "work", "studies", "study", "is based", "am based"}
     | {"was born", "was raised", "grew up"}
 )
-"""What somebody does at one place: *where* it is done is *in* that place."""
+"""What somebody does in one place: *X is where* they do it means they do it *in* X."""
 
 ROLES = frozenset(
     (
@@ -243,7 +243,7 @@ ROLES = frozenset(
         " wife"
     ).split()
 )
-"""What one person is to another, and hardly two at once."""
+"""What one person is to another, and hardly two people at once."""
 
 DOING = en.ACTIONS | frozenset(
     (
@@ -251,15 +251,15 @@ DOING = en.ACTIONS | frozenset(
         " sold started teaches trains visited visits volunteers watches went won works"
     ).split()
 )
-"""Verbs of which a time is the time of the deed, wherever it stands."""
+"""Verbs of doing: a time in their sentence is the time of the deed, wherever it stands."""
 
 COUNTING = (["have"], ["has"], ["had"], ["own"], ["keep"], ["with"])
-"""Words behind which *one* counts what follows."""
+"""Words after which *one* counts what follows."""
 
 NOTED = (
     (PLAIN | {"dislikes"}) - en.PASTS - frozenset("is was had doesn't didn't isn't wasn't".split())
 )
-"""Verbs of the present with which a note begins that leaves out who does it."""
+"""Present verbs that may begin a note which leaves out who does it."""
 
 UNIQUE = frozenset(
     (
@@ -275,7 +275,7 @@ LARGEST = frozenset(
         " newest oldest shortest smallest strongest tallest weakest worst youngest"
     ).split()
 )
-"""Words by which a thing is the only one of its kind."""
+"""Words that make a thing the only one of its kind."""
 
 COMMON = frozenset(
     (
@@ -284,7 +284,7 @@ COMMON = frozenset(
         " meal meat pastime pet pizza topping season snack spice sport subject tree vegetable"
     ).split()
 )
-"""Kinds of things whose names are common nouns: a capital is the sentence's."""
+"""Kinds of things whose names are common nouns: a capital shows only where the sentence begins."""
 
 PEOPLE = frozenset(
     (
@@ -292,7 +292,7 @@ PEOPLE = frozenset(
         " husband mother mum mom nephew niece sister son uncle wife"
     ).split()
 )
-"""Whose home is a place that is *home to* them."""
+"""People whose home a place is if it is *home to* them."""
 
 RELATED = PEOPLE | frozenset(
     (
@@ -300,7 +300,7 @@ RELATED = PEOPLE | frozenset(
         " neighbor neighbour parents partner roommate"
     ).split()
 )
-"""Whose facts are not the owner's, though they are told as of *the owner's*."""
+"""People whose facts are not the owner's, although they are called *the owner's*."""
 
 ALLERGENS = {
     word: word
@@ -312,7 +312,7 @@ ALLERGENS = {
     word: word + "s"
     for word in "almond bee cat dog egg hazelnut horse nut peanut walnut wasp".split()
 }
-"""What somebody is allergic to, by what stands before *allergy*."""
+"""What somebody is allergic to, by the word before *allergy*."""
 
 ILLNESSES = frozenset(
     (
@@ -320,13 +320,13 @@ ILLNESSES = frozenset(
         " migraines osteoporosis psoriasis tinnitus vertigo"
     ).split()
 )
-"""What one suffers from if one has it."""
+"""Illnesses: to have one is to suffer from it."""
 
 PLANNING = {"planning": "plans", "hoping": "hopes", "intending": "intends"}
-"""Verbs that say the same of now and of every day."""
+"""Verbs whose progressive form means the same as the plain one."""
 
 INTENDING = frozenset({"aims", "hopes", "intends", "plans"})
-"""Verbs, before *to* and another verb."""
+"""Verbs that, before *to* and another verb, say what somebody intends."""
 
 AGENTS = {
     "admirer of": "admires",
@@ -344,7 +344,7 @@ AGENTS = {
     "volunteer at": "volunteers at",
     "volunteer for": "volunteers for",
 }
-"""Who somebody is that does something, and what they do."""
+"""Nouns for somebody who does something, with what they do."""
 
 PETS = frozenset(
     (
@@ -352,4 +352,4 @@ PETS = frozenset(
         " parrots pony ponies rabbit rabbits tortoise tortoises"
     ).split()
 )
-"""Animals that one has if one owns them."""
+"""Animals: to have one is to own it."""

@@ -23,7 +23,7 @@ class Tables:
     months: frozenset[str] = field(init=False)
     """The names of months of all tables."""
     own: frozenset[str] = field(init=False)
-    """Words of the added languages that are none of English."""
+    """Words of the added languages that are not English."""
     begin: frozenset[str] = field(init=False)
     """Words of the added languages with which an edit may begin."""
 

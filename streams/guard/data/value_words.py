@@ -1,6 +1,6 @@
-"""By which words a value is told from another difference, in languages other than English.
+"""Words that distinguish a value from other differences, in languages other than English.
 
-They join nothing, and the guard's hash does not cover them, as it covers none of English frames.
+They join nothing, and the guard's hash does not cover them, nor those of English frames.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ class ValueWords:
     """The words of a language, in small letters."""
 
     counted: frozenset[str] = frozenset()
-    """Words of its table that say what a text is about: verbs, and whose something is."""
+    """Words of its table that say what a text is about: verbs and possessives."""
     adding: frozenset[str] = frozenset()
-    """Verbs that hold of many things at once; in Chinese and Japanese, parts of words."""
+    """Verbs of which many values can be true at once; in Chinese and Japanese, parts of words."""
     changed: frozenset[str] = frozenset()
-    """What says that something is no longer as it was; there, too, parts of words."""
+    """Words that say that something is no longer as it was; there, too, parts of words."""
 
 
 def _of(counted: str = "", adding: str = "", changed: str = "") -> ValueWords:
@@ -55,7 +55,7 @@ VALUE_WORDS = {
         changed="現在 引っ越 変わ 変え 変更 新しい 辞め やめ 転職 今は",
     ),
 }
-"""By the code of the language."""
+"""The words of each language, by its code."""
 
 MORE_LIGHT = frozenset(
     (
@@ -66,20 +66,20 @@ MORE_LIGHT = frozenset(
 IN_ENGLISH = frozenset(
     "a am an come den die dix dort era he in ma me no once plus sans sin six son war".split()
 )
-"""Words of the tables that English has as well: they prove no other language."""
+"""Words of the tables that are also English: they do not prove another language."""
 AND = frozenset("und oder et ou y o e".split())
-"""Behind these words somebody else is named."""
+"""Words after which somebody else is named."""
 
 CHINESE_NO_VALUE = frozenset("的了在是和与及跟也就把被给从到向对因但或吗呢吧着过有会能要")
-"""Characters that have a function: with them, a pair differs in what is said."""
+"""Characters that function words are made of: with one, a pair differs in what it says."""
 CHINESE_OTHERS = frozenset("妹姐哥弟妈爸父母儿女妻夫友叔姨爷奶他她它我你们")
-"""Characters of people: with them, a pair differs in of whom it is said."""
+"""Characters for people: with one, a pair differs in whom it is about."""
 CHINESE_LIGHT = frozenset("是有个只本辆台杯二两三四五六七八九十。，, ")
 """Characters that alone do not say what a text is about."""
 FAVOURITE = {"zh": "最喜欢的", "ja": "好きな"}
-"""Of what somebody likes best there is one; of what they like, several."""
+"""What somebody likes *best*: that is a single value, whereas they may like several."""
 JAPANESE_NO_VALUE = ("は", "が", "も", "の", "と", "さん", "ちゃん", "くん")
-"""What follows of whom something is said, and what one likes; a value has another particle."""
+"""Particles after the subject and after what somebody likes; a value has a different one."""
 
 THIRD_GERMAN = {
     "bin": "ist",
@@ -100,11 +100,11 @@ THIRD_GERMAN = {
     "vergesse": "vergisst",
     "werde": "wird",
 }
-"""The third person of a verb, by the form behind *ich*, if its stem changes."""
+"""The third person of a verb whose stem changes, by the form after *ich*."""
 
 
 def third_german(verb: str) -> str:
-    """The third person of a verb that stands behind *ich*; another word as it is."""
+    """The third person of a verb, given its form after *ich*; any other word is unchanged."""
     stem = verb.removesuffix("e")
     if stem == verb or not verb.islower():
         return verb

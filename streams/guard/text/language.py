@@ -1,4 +1,4 @@
-"""The language of a text, determined first: nearly every edit applies to one language only."""
+"""Determines the language of a text: nearly every edit applies to one language only."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def layout(text: str, kinds: Sequence[Kind]) -> tuple[str, ...]:
 
 
 def _breaks(text: str) -> tuple[str, ...]:
-    """The words that begin a line, behind a line that no mark of punctuation ends."""
+    """The words that begin a line if no mark of punctuation ends the line before."""
     lines = [line for line in map(str.strip, text.splitlines()) if line]
     return tuple(
         line.split()[0].casefold()

@@ -458,11 +458,12 @@ class AuditOpenedData(Light):
 
     `joins` is their number and `digest` the digest of their ids, so that a different population is
     noticed. `owners` is a pattern of owners and `since` the earliest decision, if not all joins
-    were meant. The audit is to certify a share of `target` at the `confidence`; `detection` is the
-    part of 1 - confidence reserved for errors that the auditor misses, measured by up to `probes`
-    pairs that are known to be wrong, which were found when at most `probes_wanted` were looked for.
-    In a store that follows a cluster, `offsets` are the first ones beyond `position`, for each
-    partition of the topic of decisions; None for a position that was no longer the last.
+    were meant. The audit is to certify a share of `target` at the `confidence`. `detection` is the
+    part of 1 - confidence reserved for errors that the auditor misses. They are measured by probes,
+    pairs that are known to be wrong: `probes` is their number, `probes_wanted` the largest number
+    that was asked for. In a store that follows a cluster, `offsets` are the first ones beyond
+    `position`, for each partition of the topic of decisions; None for a position that was no longer
+    the last.
 
     With `recall`, the audit is about the pairs that were *not* joined: it estimates, from that many
     labels, how many of them say the same. `joins` and `digest` then describe those pairs, and the
@@ -520,8 +521,8 @@ class Stratum(Light):
 class CertifiedData(Light):
     """States that at most the share `bound` of an audit's joins is wrong, at its confidence.
 
-    `most` is the highest number that would have been labelled wrong, before it is divided by
-    `detected`: the least share of wrong joins that the auditor is known to find (1 without probes).
+    At most `most` joins would be labelled wrong. To get the bound, this is divided by `detected`,
+    the least share of wrong joins that the auditor is known to find (1 without probes).
     """
 
     audit: str

@@ -69,14 +69,15 @@ def more_than(value: Any, most: int) -> bool:
 
 INT64, UINT64 = 2**63, 2**64
 _LONG_INTEGER = re.compile(rb"[0-9]{19}")
-"""What an integer of more than 64 bits has: looked for first, as hardly any row has one."""
+"""Found in every integer of more than 64 bits, and in hardly any row: so it is sought first."""
 _DEEPEST_READ = 500
 
 
 def read_json(raw: bytes) -> Any:
     """JSON as orjson reads it, but an integer of more than 64 bits stays an integer.
 
-    Raises orjson.JSONDecodeError. Of what is nested over 500 levels, such an integer is a float.
+    If the document is nested deeper than 500 levels, such an integer becomes a float. Raises
+    orjson.JSONDecodeError.
     """
     found = orjson.loads(raw)
     if _LONG_INTEGER.search(raw) and any(
@@ -89,7 +90,7 @@ def read_json(raw: bytes) -> Any:
 def write_json(
     value: Any, default: Callable[[Any], Any] | None = None, option: int | None = None
 ) -> bytes:
-    """JSON as orjson writes it; also integers of more than 64 bits. TypeError for other types."""
+    """JSON as orjson writes it, with integers of more than 64 bits. TypeError for other types."""
     try:
         return orjson.dumps(value, default=default, option=option)
     except TypeError:

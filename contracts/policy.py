@@ -25,12 +25,13 @@ Fallback = Literal["keep", "reject", "supersede"]
 Tokenizer = Literal["words", "content", "morphemes"]
 Exact = Literal["verbatim", "folded"]
 Question = Literal["same", "relation", "compose"]
-Search = Literal["candidates", "memories"]
 """What the judge is asked about a pair of the gray zone.
 
 `same`: same or different, in one order. `relation`: same, update, compose or different, in both
 orders if it would replace or compose; then one call composes. `compose`: one call composes.
 """
+Search = Literal["candidates", "memories"]
+"""What a newcomer is compared with: every distinct candidate of its scope, or the faces only."""
 
 ADDED = "added"
 """Marks a field that was added to policies later: at its default, it does not change the hash.
@@ -331,7 +332,7 @@ class Policy(_Strict, metaclass=Constructed):
     """Thresholds and rules, named by the hash of their content.
 
     With `enabled` false no check runs: exact repeats are joined, as always, and all else is stored.
-    `exact`: what counts as an exact repeat beside a verbatim one. With `folded`, a text that
+    `exact`: what counts as an exact repeat besides a verbatim one. With `folded`, a text that
     differs only in case and white space; with `verbatim`, nothing. Without the setting, as in
     policies older than it, a text with the same form under `nfkc-casefold-space/1`.
     `search_fails`: if a scope cannot be searched, the stream stops, or newcomers are stored

@@ -12,8 +12,8 @@ _PRIVATE = tuple(map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16
 def is_remote(url: str) -> bool:
     """Whether what is sent to this address may leave the private network.
 
-    Only `localhost` and addresses written as numbers can be local: what another name stands for
-    changes. So can none to which a proxy leads.
+    Only `localhost` and addresses written as numbers can be local: what another name stands for may
+    change. An address that is reached through a proxy is never local.
     """
     parts = urlsplit(url)
     host = parts.hostname or ""

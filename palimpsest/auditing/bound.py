@@ -93,8 +93,8 @@ class ErrorBound:
     def labels_needed(self, most: int, further: int = 0) -> int | None:
         """How many more labels bring the bound to `most`, if the next `further` joins are wrong.
 
-        All behind those are right; None if no number can. Wealth grows with k, so it is enough to
-        follow the bets against `most` + 1.
+        All joins after those are assumed to be right. None if no number of labels is enough. Wealth
+        grows with k, so it is enough to follow the bets against `most` + 1.
         """
         errors = self.errors + further
         if errors > most or (further and further >= self._open.left):

@@ -215,7 +215,8 @@ class AuditTally:
     def joins_needed(self, detected: float = 1.0, further: int = 0) -> int | None:
         """How many more labels of joins reach the target, if `detected` of wrong ones are found.
 
-        If the next `further` joins are wrong, and no others; None if no number can.
+        The next `further` joins are assumed to be wrong, and no others. None if no number of labels
+        is enough.
         """
         most = int(self.target * self.joins * detected + 1e-9)
         return self.errors.labels_needed(most, further)
@@ -223,9 +224,9 @@ class AuditTally:
     def labels_needed(self, further: int = 0) -> int | None:
         """How many labels take the whole bound to the target, if every probe is found.
 
-        If the next `further` joins are wrong, and no others; None if no number can. The more probes
-        are found, the fewer labels of joins are needed, and the more of those have been shown: so
-        the first number of probes at which they are enough is found by halving.
+        The next `further` joins are assumed to be wrong, and no others. None if no number of labels
+        is enough. With more probes found, fewer labels of joins are needed, and more joins have
+        been shown. So the smallest number of probes that suffices is found by bisection.
         """
         if self.certified:
             return 0

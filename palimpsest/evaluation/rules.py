@@ -23,7 +23,7 @@ from palimpsest.evaluation.trial import TrialDecision
 from palimpsest.streams.guard import compare, kept_reading, tables_of
 
 Measure = Literal["cosine", "jaccard", "probability", "cues", "verdict"]
-"""`verdict` is a judge's probability, for pairs on which its answer is the statement's."""
+"""`verdict` is a judge's probability, only for pairs that it gave the answer being tested."""
 Scores = NDArray[np.float64]
 NEVER = float("nan")
 """The score of a pair that no threshold takes."""
@@ -141,7 +141,7 @@ def joins_by_cosine(check: CosineCheck | None) -> Literal["guarded", "score", "n
 
 
 def joins_from(policy: Policy) -> dict[str, float | None]:
-    """The Jaccard and the cosine from which on a policy joins; None where it does not."""
+    """The Jaccard and the cosine from which on a policy joins; None if it does not join by it."""
     tokens, cosine = checks_of(policy)
     least: float | None = None
     if cosine is not None:
@@ -152,9 +152,10 @@ def joins_from(policy: Policy) -> dict[str, float | None]:
 
 
 def may_join(policy: Policy) -> Callable[[LabelledPair], bool]:
-    """Tells of a pair whether a policy may join it, whatever its scores are.
+    """A function that says whether a policy may join a pair, whatever its scores are.
 
-    That is the guard's word where both checks go by it; else a score alone may join any pair.
+    If both checks ask the guard, this is the guard's answer; otherwise a score alone may join any
+    pair.
     """
     tokens, cosine = checks_of(policy)
     if joins_by_cosine(cosine) == "score" or (tokens is not None and not tokens.guard):

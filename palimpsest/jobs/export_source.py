@@ -181,7 +181,10 @@ class _Cleaned:
         return row.composed and row.id in self._sources
 
     def _says_otherwise(self, row: _Member) -> bool:
-        """Whether a kept row gets its memory's text: always with faces, else if in its group."""
+        """Whether a kept row gets its memory's text.
+
+        With the texts of faces it always does, otherwise only if that text is in its group.
+        """
         if not row.differs or row.row_id in self.keep:
             return False
         return self._texts == "face" or (

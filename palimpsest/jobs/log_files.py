@@ -23,7 +23,7 @@ from palimpsest.streams.log.log import Log
 def export_log(reader: Reader, file: Path, progress: Callable[[int], None] | None) -> int:
     """Write every line of the log to a file, byte for byte; returns their number.
 
-    The file is written whole, or not at all: nothing shows of a part that it is one.
+    The file is written whole or not at all, because a partial export would look complete.
     """
     counts = []
 

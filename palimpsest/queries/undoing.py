@@ -184,7 +184,7 @@ def _owner_of(reader: Reader, event: AnyEvent, request_id: str) -> str:
 
 
 def _reinstatement(reader: Reader, request_id: str, decision_id: str) -> AnyEvent:
-    """The event by which a request brought a join back, behind those of what it took back."""
+    """The event by which a request brought a join back; it follows those of what it took back."""
     first, owner = reader.log.of_request(request_id)[0], reader.log.owner_of(decision_id)
     assert owner is not None, "a join that came back was recorded"
     later = (one.event for one in reader.log.of_owner(owner, after=first.position - 1))

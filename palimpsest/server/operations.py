@@ -137,7 +137,7 @@ class NewTime(Strict):
 
 
 class Nothing(Strict):
-    """No parameters, or none beside the owner."""
+    """No parameters, or none besides the owner."""
 
 
 class OneMemory(Strict):

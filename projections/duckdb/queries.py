@@ -219,9 +219,10 @@ def queries(folder: Path, *asked: Query) -> list[list[Row]]:
 
 
 def _reason(folder: Path, asked: Sequence[Query], error: duckdb.Error) -> str:
-    """Why queries failed. DuckDB's own message is told if it quotes nothing that was read.
+    """Why queries failed.
 
-    That is if they could not even be planned.
+    DuckDB's own message is included if it cannot quote data that was read, because the queries
+    could not even be planned.
     """
     try:
         _listed_once(folder, asked, "EXPLAIN ")

@@ -29,7 +29,8 @@ class Ranked(NamedTuple):
 Near = Callable[[Sequence[Memory], float, float], Iterable[Ranked]]
 """Takes heads, a score and a floor; returns memories that score less, in order.
 
-None is missing whose face has a cosine of `floor` or more to one of the heads."""
+They include every memory whose face has a cosine of `floor` or more to one of the heads.
+"""
 
 Find = Callable[[str], Ranked | None]
 """Takes the id of a memory; returns it with its score, or None if it has none."""
@@ -137,7 +138,7 @@ def _by_frame(
 
 
 def _best(groups: list[list[Recalled]], k: int) -> list[Recalled]:
-    """The best `k` hits; hits that stand behind a newer one are left out first, from the end."""
+    """The best `k` hits; those after a newer one of their frame are dropped first, from the end."""
     over = sum(map(len, groups)) - k
     for group in reversed(groups):
         stay = max(1, len(group) - max(over, 0))

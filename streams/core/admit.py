@@ -55,7 +55,7 @@ def admit_candidate(
     """One `decided` event; none for a known candidate; `invalid` for its id with other content.
 
     A forgotten text is refused or waits, as the forgetting says; a refused candidate stays refused.
-    A text that waits makes those wait that the policy would take for rewordings of it.
+    If a text waits, so do texts that the policy would take for rewordings of it.
     """
     expires_at = expiry_of(command.candidate, policy, now)
     return [

@@ -10,7 +10,7 @@ from palimpsest.contracts.identity import event_id
 
 
 class Head(TypedDict):
-    """The attributes that every event has beside its data."""
+    """The attributes that every event has besides its data."""
 
     id: str
     subject: str

@@ -15,9 +15,10 @@ from palimpsest.streams.core.touched import Touched
 
 
 def take_vector(distinct: Distinct, vector: Vector, *, ahead: bool = False) -> None:
-    """Give a text a recorded vector: in force, or kept beside if it is of another model.
+    """Give a text a recorded vector: in force, or `beside` it if it is of another model.
 
-    Before the model of an owner has ever changed, only vectors recorded `ahead` are kept beside.
+    Before the model of an owner has ever changed, only vectors recorded `ahead` are kept in
+    `beside`.
     """
     beside = ahead if distinct.model is None else vector.model != distinct.model
     if beside:
@@ -77,7 +78,7 @@ def _composing(distinct: Distinct) -> tuple[Edge, str]:
 
 
 def _use(distinct: Distinct, model: str) -> None:
-    """Put the vector of a model in force, and keep the former one beside."""
+    """Put the vector of a model in force, and keep the former one in `beside`."""
     held = {**(distinct.beside or {})}
     if distinct.vector is not None:
         held[distinct.vector.model] = distinct.vector

@@ -58,8 +58,8 @@ _held: dict[Inode, list[int]] = defaultdict(list)
 """Descriptors of files to which this process has connections; closed after the last of them.
 
 Closing any descriptor of a file drops all locks of the process on it (fcntl(2), POSIX), including
-SQLite's. Another process that closes the file would then believe to be the last one, and delete the
-write-ahead log that this process still writes to.
+SQLite's. Another process that closes the file would then believe that it is the last one, and
+delete the write-ahead log that this process still writes to.
 """
 _connections: Counter[Inode] = Counter()
 _holding = Lock()

@@ -57,7 +57,7 @@ from palimpsest.streams.search.prefetch import Prefetch
 Float16 = NDArray[np.float16]
 
 CHANGED_NEAR = 0.45
-"""The cosine from which the nearest text counts as the one whose change a text reports."""
+"""The cosine from which a text that reports a change is taken to change its nearest text."""
 CHANGED_FROM = 0.35
 """The same, if the two have a word of content in common."""
 NEAREST = 32

@@ -1,4 +1,4 @@
-"""What an operation cannot be given is refused, before or as it is carried out."""
+"""Refuses arguments that an operation cannot take, before or while it is carried out."""
 
 from __future__ import annotations
 

@@ -216,7 +216,7 @@ async def _update(asked: _Call) -> Row:
 
 
 async def _end(intents: Intents, memory: Found, ends: datetime | None) -> Found:
-    """Have a memory expire, or never; returns it as it is then."""
+    """Set when a memory expires, or that it never does; returns the resulting memory."""
     await intents.expire(memory["memory_id"], ends)
     return await intents.get(memory["memory_id"])
 

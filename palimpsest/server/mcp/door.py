@@ -107,8 +107,9 @@ class _Owned:
     async def _answer(self, request: Request, message: Any, of_key: str = "") -> Any:
         """The answer to a message; None for a notification.
 
-        `of_key` is what the key of one message of a batch has beside that of the batch. The SDK
-        takes a request with a fraction as its id for a notification, so it is given another id.
+        `of_key` distinguishes the keys of a batch's messages: each is the batch's key with this
+        added. The SDK mistakes a request whose id is a fraction for a notification, so the request
+        gets another id.
         """
         if (wrong := _wrong_message(message)) is not None:
             return wrong
@@ -138,9 +139,9 @@ def _has_real_id(message: dict[str, Any]) -> bool:
 def _wrong_message(message: Any) -> dict[str, Any] | None:
     """The answer to a message that breaks the protocol: a sentence that quotes nothing of it.
 
-    The SDK's own would have what was sent, and no word of what to do.
+    The SDK's own answer would quote what was sent, and not say what to do.
     """
-    told = None if message is None else _wrong_in(message)  # None is no JSON, refused already
+    told = None if message is None else _wrong_in(message)  # None: it is not JSON, and was refused
     if told is None:
         return None
     is_call = isinstance(message, dict) and message.get("method") == "tools/call"

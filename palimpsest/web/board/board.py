@@ -166,7 +166,7 @@ class ReviewBoard:
         self._read_through = number
 
     async def _patiently(self, enough: Callable[[], bool]) -> bool:
-        """Have the queue read, and wait a moment until it is `enough`; returns whether it is."""
+        """Read the queue, and wait a moment until that is `enough`; returns whether it is."""
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE_SECONDS):
                 while not enough():

@@ -37,9 +37,9 @@ from palimpsest.streams.write.executor import (
 def unmerge(executor: Executor, request: UnmergeRequest) -> Unmerged:
     """Reverse joins. Raises RefusedError if none can be reversed.
 
-    With `dry_run` or `with_consequences`, the answer lists the later decisions that rested on the
-    joins; the latter also carries them out. A repeated request gets its first answer and does
-    nothing.
+    With `dry_run` or `with_consequences`, the answer lists the later decisions that would have been
+    different; `with_consequences` also changes them. A repeated request gets its first answer and
+    does nothing.
     """
     owner_id = (
         owner_of_decision(executor, request.decision_id)

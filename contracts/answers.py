@@ -648,7 +648,7 @@ def _switched(done: int, partitions: int) -> str:
         return ""
     return (
         f". {done:,} of {partitions:,} partitions have switched, and the others compare by the"
-        " former model until they do: the same switch again goes on with them"
+        " former model until they do: repeat the switch to continue with them"
     )
 
 

@@ -11,9 +11,9 @@ FOR_EVER = {"cleanup.policy": ["delete"], "retention.ms": -1}
 _OWNER = {"type": "string", "description": "The owner; the partitioner is murmur2."}
 _REQUEST = {
     "type": "string",
-    "description": "The request's id; the partition is that of the owners whom it may concern.",
+    "description": "The request's id; its partitions are those of the owners it may concern.",
 }
-_GOES_ON = {"type": "string", "description": "The request's id, and `/so-far` behind it."}
+_GOES_ON = {"type": "string", "description": "The request's id, followed by `/so-far`."}
 BARE = {
     "request": _REQUEST,
     "answer": _REQUEST,
@@ -39,9 +39,9 @@ def asyncapi(schema_files: Sequence[str]) -> Document:
         },
         "defaultContentType": STRUCTURED,
         "channels": {
-            "candidates": _channel("memory.candidates", "All that producers say.", messages),
+            "candidates": _channel("memory.candidates", "All input of producers.", messages),
             "commands": _channel(
-                "memory.commands", "What operators ask for, and verdicts.", ["request"]
+                "memory.commands", "Requests of operators, and verdicts.", ["request"]
             ),
             "decisions": _channel(
                 "memory.decisions",
@@ -55,17 +55,13 @@ def asyncapi(schema_files: Sequence[str]) -> Document:
                 ["event.policy_set.v1"],
                 {"cleanup.policy": ["compact"]},
             ),
-            "answers": _channel(
-                "memory.answers", "What became of requests.", ["answer", "progress"]
-            ),
+            "answers": _channel("memory.answers", "Answers to requests.", ["answer", "progress"]),
             "verifications": _channel(
                 "memory.verifications",
                 "Questions to the judge; its verdicts come back as commands.",
                 ["question"],
             ),
-            "dead-letters": _channel(
-                "memory.dead-letters", "What could not be read, byte for byte.", []
-            ),
+            "dead-letters": _channel("memory.dead-letters", "Unreadable input, byte for byte.", []),
         },
         "operations": {
             "publish": _operation("receive", "candidates"),

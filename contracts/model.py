@@ -180,7 +180,7 @@ WHOLE = _of_json(int, "int_type")
 """For an `int`, after its bounds: in JSON it is a number, which may be written as `3.0`."""
 
 REAL = _of_json(float, "float_type")
-"""For a `float`, after its bounds: in JSON it is no text and no boolean."""
+"""For a `float`, after its bounds: in JSON it is neither a text nor a boolean."""
 
 Flag = Annotated[bool, _of_json(bool, "bool_type")]
 """True or false; in JSON exactly these."""

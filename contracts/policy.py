@@ -337,7 +337,7 @@ class Policy(_Strict, metaclass=Constructed):
     policies older than it, a text with the same form under `nfkc-casefold-space/1`.
     `search_fails`: if a scope cannot be searched, the stream stops, or newcomers are stored
     uncompared (fail open). `embedder_fails`: the same if the model is down; vectors follow when it
-    is back. `certificate`: where the thresholds come from; it is no rule.
+    is back. `certificate`: where the thresholds come from; it is not a rule.
     `expiry`: by category, the time to live of candidates that state none.
     `local_only`: owners, namespaces and categories whose texts are never sent to a remote service.
     `languages`: added to the guard's own; one with the same code replaces the guard's.

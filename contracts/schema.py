@@ -110,12 +110,12 @@ def answer() -> Schema:
     ways: dict[str, Schema] = {
         "done": {
             "type": "object",
-            "description": "What the request's command prints; of lists that no record could hold"
-            " the end, and in `left_out` how many entries of each are missing.",
+            "description": "What the request's command prints. Of lists that are too long for a"
+            " record only the ends are kept, and `left_out` counts the missing entries of each.",
         },
         "refused": refused | {"required": ["reason", "detail"]},
         "usage": text | {"description": "What is wrong with the request itself."},
-        "failed": text | {"description": "The type of a bug that was met in it."},
+        "failed": text | {"description": "The type of the exception, if the request hit a bug."},
     }
     return {
         "type": "object",
@@ -127,7 +127,11 @@ def answer() -> Schema:
 
 def progress() -> Schema:
     """The progress of a long request, sent before its answer."""
-    count = {"type": "integer", "minimum": 0, "description": "Commands of it that were run."}
+    count = {
+        "type": "integer",
+        "minimum": 0,
+        "description": "The number of its commands run so far.",
+    }
     return {"type": "object", "properties": {"so_far": count}, "required": ["so_far"]}
 
 

@@ -173,4 +173,4 @@ def _other_languages(recorded: Policy, wanted: Policy) -> str:
     ours, theirs = ({one.code: one for one in policy.languages} for policy in (recorded, wanted))
     differ = sorted(code for code in ours | theirs if ours.get(code) != theirs.get(code))
     named = ", ".join(differ)
-    return f" (the store goes by what it recorded of the languages {named})" if differ else ""
+    return f" (for the languages {named}, the store uses what it recorded)" if differ else ""

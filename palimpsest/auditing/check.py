@@ -60,7 +60,7 @@ class Coverage:
         """What the certificate does not cover, given the `policy` and the guard in force.
 
         Under a policy that was in force `before`, at the sealed position, and had joined nothing,
-        another audit would cover no more: it is no problem until it joins.
+        another audit would cover no more, so it is not a problem until it joins.
         """
         in_force = {("policy", policy.hash), ("guard", guard_hash(tables_of(policy.languages)))}
         if policy.hash == before.hash and ("policy", policy.hash) not in self._rules:
@@ -120,7 +120,7 @@ def _problems(
     if coverage is None:
         yield "nothing is certified: `audit open`, `audit label`, then `audit certify`"
     elif coverage.certificate.bound > most:
-        yield f"of what is certified {coverage.certificate.bound:.2%} may be wrong, over {most:.2%}"
+        yield f"{coverage.certificate.bound:.2%} of what is certified may be wrong, over {most:.2%}"
     if most_members is not None and answer["members"] > most_members:
         yield (
             f"the memory {answer['largest_memory']} has {answer['members']:,} members, over"

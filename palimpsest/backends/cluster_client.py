@@ -86,7 +86,7 @@ def _as_transient() -> Iterator[None]:
         yield
     except KafkaError as error:
         raise TransientError(
-            f"the brokers did not take it ({type(error).__name__}): try again later"
+            f"the brokers did not accept it ({type(error).__name__}): try again later"
         ) from None
 
 

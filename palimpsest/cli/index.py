@@ -126,9 +126,7 @@ LISTED = {
         "statements",
         "Move the time when a memory expires, as an agent may; `pin` keeps one for ever.",
     ),
-    "names": Listed(
-        "statements", "Show by which names texts call an owner, or say by which they do."
-    ),
+    "names": Listed("statements", "Show the names that texts call an owner by, or declare them."),
     "unmerge": Listed(
         "undo", "Take a join out and show the resulting memories. Name exactly one thing."
     ),

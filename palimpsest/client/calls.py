@@ -1766,7 +1766,7 @@ class Calls:
         return answer
 
     def names(self, owner: str) -> Names:
-        """By which names the owner is called.
+        """The names that texts call the owner by.
 
         Needs the role `agent`.
         """
@@ -2775,7 +2775,7 @@ class AsyncCalls:
         return answer
 
     async def names(self, owner: str) -> Names:
-        """By which names the owner is called.
+        """The names that texts call the owner by.
 
         Needs the role `agent`.
         """

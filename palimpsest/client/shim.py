@@ -152,7 +152,7 @@ class Shim:
     def _note_message(self, message: Any) -> _Request | JsonObject | None:
         """The request to forward, or its answer if already known; None for a cancellation."""
         if not isinstance(message, dict):
-            return _error(None, INVALID_REQUEST, "a message must be a JSON object, and no batch")
+            return _error(None, INVALID_REQUEST, "a message must be a JSON object, not a batch")
         request = _Request(message)
         if "id" in message and not _is_id(message["id"]):
             return _error(None, INVALID_REQUEST, "an id must be a string or a number")

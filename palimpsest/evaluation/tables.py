@@ -72,7 +72,7 @@ def _clusters(answer: Mapping[str, Any]) -> ReportTable:
         )
         for check, counts in order["by_check"].items():
             rows.append([f"by {check}", "", *_wrong(counts), *[""] * 5])
-    return ReportTable("The memories beside the clusters", CLUSTER_RATES, rows)
+    return ReportTable("The memories compared with the clusters", CLUSTER_RATES, rows)
 
 
 def _wrong(counts: Mapping[str, Any]) -> list[str]:
@@ -94,10 +94,10 @@ def evaluation_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
             f" {answer['pairs']:,} pairs are {answer['groups']:,} groups without a common text."
         )
         yield (
-            f"Apart are {answer['exact']:,} exact repeats ({answer['exact_different']:,} labelled"
-            f" different) and {answer['related']:,} related pairs ({answer['related_joined']:,}"
-            f" joined). The order of arrival decides on {answer['order_matters']:,} pairs; the"
-            " worse order counts."
+            f"Not counted: {answer['exact']:,} exact repeats ({answer['exact_different']:,}"
+            f" labelled different) and {answer['related']:,} related pairs"
+            f" ({answer['related_joined']:,} joined). The order of arrival decides on"
+            f" {answer['order_matters']:,} pairs; the worse order counts."
         )
     else:
         yield (
@@ -116,7 +116,7 @@ def evaluation_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
 def calibration_table(answer: Mapping[str, Any]) -> ReportTable:
     """One row for each score, answer and language."""
     rows = [_calibrated(threshold) for threshold in answer["thresholds"]]
-    return ReportTable("Thresholds, each for itself alone", CALIBRATION, rows)
+    return ReportTable("Thresholds, each on its own", CALIBRATION, rows)
 
 
 def _calibrated(threshold: Mapping[str, Any]) -> list[str]:
@@ -155,7 +155,7 @@ def calibration_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
         yield (
             f"Different: at most {answer['different_budget']:.2%} is {answer['risk']['different']}."
         )
-        yield f"{answer['limit']} Each line of the table is for itself alone, at {sure}."
+        yield f"{answer['limit']} Each line of the table stands on its own, at {sure}."
         yield (
             f"{labels['pairs']:,} labels; one pair of each group that shares a text counts:"
             f" {labels['tested']:,} chose, {labels['held_out']:,} were held out until then."
@@ -185,7 +185,7 @@ def refusal(answer: Mapping[str, Any]) -> str:
     if not test["taken"]:
         return "among these labels there is no pair that it could join"
     seen = f"of {test['taken']:,} pairs that it would join, {test['errors']:,} are wrong"
-    what = f"the labels do not bear {answer['budget']:.2%} at {answer['confidence']:.0%}: {seen}"
+    what = f"the labels do not support {answer['budget']:.2%} at {answer['confidence']:.0%}: {seen}"
     would_do = test["labels_that_would_do"]
     if would_do is None:
         return f"{what}; more labels of the same mix would not help"
@@ -206,7 +206,7 @@ def judge_refusal(answer: Mapping[str, Any]) -> str:
         for one in found
         if one["language"] == "all"
     ]
-    return f"the labels bear no threshold of the judge's answers: {'; '.join(seen)}"
+    return f"the labels support no threshold of the judge's answers: {'; '.join(seen)}"
 
 
 def backtest_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -218,8 +218,8 @@ def backtest_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
     )
     yield (
         f"Memories: {answer['memories']:,} now, {answer['would_be_memories']:,} under it."
-        f" {answer['split']:,} would be split, {answer['united']:,} would be put together from"
-        f" several, and {answer['faces']:,} would say another text."
+        f" {answer['split']:,} would be split, {answer['united']:,} would be united from"
+        f" several, and {answer['faces']:,} would show another text."
     )
     asked = ""
     if answer["unanswered"]:
@@ -232,7 +232,7 @@ def backtest_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
         f" {answer['would_be_questions']:,} under it.{asked}"
     )
     if answer["overtaken"]:
-        yield f"{answer['overtaken']:,} statements of people, or runs, would not be possible."
+        yield f"{answer['overtaken']:,} statements of people, or runs, would no longer be possible."
     if (audited := answer["audited"]) is not None:
         needed = audited["labels_needed"]
         new = "no number of labels" if needed is None else f"about {needed:,} new labels"

@@ -180,7 +180,7 @@ def _changes_since(writer: StoreWriter, wanted: Wanted, position: str) -> str:
         kinds = Counter(_kind(recorded.event) for recorded in log.of_owner(owner, after=after))
         told.append(f"{owner} has {', '.join(f'{n} {kind}' for kind, n in kinds.items())}")
     if not told:
-        return "nothing was recorded since, so the judge answers otherwise"
+        return "nothing was recorded since, so the judge's answers have changed"
     return f"since then {'; '.join(told)}"
 
 

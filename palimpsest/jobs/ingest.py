@@ -131,7 +131,9 @@ def _warn_of_unknown(rows: Iterable[object]) -> None:
     """A UserWarning that names unknown fields, which may be misspelt."""
     unknown = {name for row in rows for name in _unknown_fields(row)}
     if unknown:
-        warnings.warn(f"{_kept(unknown)}; pass them as `metadata` if you mean it", stacklevel=2)
+        warnings.warn(
+            f"{_kept(unknown)}; pass them as `metadata` if that is intended", stacklevel=2
+        )
 
 
 def _unknown_fields(row: object, renames: Mapping[str, str] = NO_RENAMES) -> set[str]:

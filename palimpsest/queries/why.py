@@ -192,7 +192,10 @@ def _reasons(
 ) -> Iterator[Reason]:
     """What keeps two candidates in two memories, the decisive reason first."""
     if older.fields.owner_id != newer.fields.owner_id:
-        yield {"reason": "owner", "detail": "they are of two owners, and nothing joins these"}
+        yield {
+            "reason": "owner",
+            "detail": "they belong to two owners, whose texts are never joined",
+        }
         return
     ledger = reader.ledger(newer.fields.owner_id)
     yield from _separated(reader, ledger, older, newer)
@@ -305,7 +308,7 @@ def _protected(policy: Policy, older: Entry, newer: Entry) -> Reason | None:
     for entry in (newer, older):
         if is_protected(entry.distinct, categories) or entry.fields.category in categories:
             category = entry.fields.category
-            detail = f"a rule joins nothing of the protected category {category}: people may"
+            detail = f"no rule joins the protected category {category}: only people may"
             return {"reason": "protected", "detail": detail}
     return None
 

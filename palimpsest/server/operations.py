@@ -59,7 +59,7 @@ class Operation:
 
     `takes` is the model of its parameters, including those in the path, and `carry` does the work.
     `write` is its kind of write, which an idempotency key makes repeatable; None for reads. `tool`
-    is its name over MCP, without the parameters that are `hidden`; None if it is no tool. With
+    is its name over MCP, without the parameters that are `hidden`; None if it is not a tool. With
     `tool_role` only callers with that role get the tool: an agent's list has to stay short.
     `advice` is what a model should know beyond what it `says`. An operation that `destroys` may
     remove something that a person would miss.
@@ -657,7 +657,7 @@ OPERATIONS = (
         "names",
         "GET",
         f"{OWNER}/names",
-        "By which names the owner is called.",
+        "The names that texts call the owner by.",
         Names,
         Nothing,
         _names,
@@ -666,7 +666,8 @@ OPERATIONS = (
     _request(
         "set_names",
         f"{OWNER}/names",
-        "Say by which names texts call the owner: they may be joined if they differ in that alone.",
+        "Declare the names that texts call the owner by; texts that differ only in these may be"
+        " joined.",
         SetNamesRequest,
         role="reviewer",
         tool="set_names",

@@ -166,7 +166,7 @@ class Scheduler:
         except PalimpsestError as error:
             _log.warning("%s, due at %s, failed and will be retried: %s", step, due_text, error)
             return {"step": step, "due": due_text, "answer": None, "failed": str(error)}
-        except Exception as error:  # noqa: BLE001 - a bug in one step is no reason to miss the others
+        except Exception as error:  # noqa: BLE001 - a bug in one step must not stop the others
             _log.exception("%s, due at %s, met a bug and will be retried", step, due_text)
             return {"step": step, "due": due_text, "answer": None, "failed": type(error).__name__}
         self.done[step] = due

@@ -76,7 +76,7 @@ class DuckStore:
         strangers = [p for p in folder.iterdir() if Segment.of(p) is None]
         for path in strangers:
             remove(path)
-        return [f"{path.name} is no segment, and was removed" for path in strangers]
+        return [f"{path.name} is not a segment, and was removed" for path in strangers]
 
     def write(self, start: int, end: int, batches: Iterable[Batch]) -> None:
         """Write a range as one segment."""

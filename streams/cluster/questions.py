@@ -231,4 +231,4 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
 
 
 def _not_sent(error: KafkaError) -> TransientError:
-    return TransientError(f"the brokers did not take it ({type(error).__name__})")
+    return TransientError(f"the brokers did not accept it ({type(error).__name__})")

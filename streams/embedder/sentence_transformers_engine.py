@@ -79,7 +79,9 @@ def _load(model: str) -> Any:
 def _reader(name: str, model: Any) -> Tokeniser:
     fast = getattr(model.tokenizer, "backend_tokenizer", None)
     if fast is None:
-        raise ModelUnusable(f"{name}: has no fast tokenizer, which finds the words it cannot tell")
+        raise ModelUnusable(
+            f"{name}: has no fast tokenizer, which finds the words that the model cannot tell apart"
+        )
     # A copy: the reader's settings must not affect the model.
     copy = Tokenizer.from_str(fast.to_str())
     return Tokeniser(copy, int(model.max_seq_length), str(model.tokenizer.unk_token))

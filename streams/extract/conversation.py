@@ -73,9 +73,9 @@ def _row(number: int, line: bytes) -> dict[str, Any]:
     try:
         row = orjson.loads(line)
     except orjson.JSONDecodeError:
-        raise UsageError(f"line {number} is no message: it cannot be parsed") from None
+        raise UsageError(f"line {number} is not a message: it cannot be parsed") from None
     if not isinstance(row, dict):
-        raise UsageError(f"line {number} is no message: it is no object")
+        raise UsageError(f"line {number} is not a message: it is not a JSON object")
     return row
 
 
@@ -113,7 +113,7 @@ def _message(number: int, row: dict[str, Any]) -> Message:
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "it"
-        raise UsageError(f"line {number} is no message: {where}: {first['msg']}") from None
+        raise UsageError(f"line {number} is not a message: {where}: {first['msg']}") from None
 
 
 def parts(messages: list[Message], most_bytes: int) -> Iterator[list[tuple[int, Message]]]:

@@ -17,7 +17,7 @@ from palimpsest.streams.guard.text.tokeniser import has_inner_capital
 from palimpsest.streams.guard.text.words import expand, split, uncontracted
 
 SILENT = ARTICLES | STOPS | PUNCTUATION | {"and"}
-"""Words that are no part of any cue."""
+"""Words that are not part of any cue."""
 _FIGURES = re.compile(r"[-–−]?\.?[0-9][0-9.,:]*[⁰¹²³⁴⁵⁶⁷⁸⁹]*(?:[a-zA-Z]\b)?")
 
 

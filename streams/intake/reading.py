@@ -185,9 +185,9 @@ def _unpacked(file: io.BufferedReader, start: bytes, path: str) -> io.BufferedRe
     if start.startswith(_GZIP):
         return io.BufferedReader(gzip.GzipFile(fileobj=file), _BUFFER)
     if path.endswith(".gz"):
-        raise UsageError(f"{path} is no gzip file")
+        raise UsageError(f"{path} is not a gzip file")
     if path.endswith(".parquet"):
-        raise UsageError(f"{path} is no Parquet file")
+        raise UsageError(f"{path} is not a Parquet file")
     return file
 
 

@@ -86,7 +86,7 @@ class Acknowledged:
             )
         if mark is None and Mark.of(self._log) != Mark(0, "", 0):
             _log.warning(
-                "nothing beside %s says how far it was acknowledged: it is taken as it is",
+                "no file beside %s says what was acknowledged: the log is accepted as it is",
                 self._log.path,
             )
         if not self._log.sealed:

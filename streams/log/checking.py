@@ -85,7 +85,7 @@ def _check_policies(log: Log, found: list[int], head: int) -> None:
     filed = {position for (position,) in rows}
     for position in sorted(filed ^ set(found)):
         listed = position in filed
-        what = "is listed as a policy and is none" if listed else "is not listed as a policy"
+        what = "is listed as a policy but is not one" if listed else "is not listed as a policy"
         raise DamagedEventError(position, what)
 
 

@@ -374,7 +374,7 @@ def _meaning(error: sqlite3.DatabaseError, path: Path) -> PalimpsestError:
         case sqlite3.SQLITE_CORRUPT:
             return DamagedError(f"{path} is damaged ({error}): restore it from a copy")
         case sqlite3.SQLITE_NOTADB:
-            return StoreError(f"{path} is no palimpsest log: its beginning is of another kind")
+            return StoreError(f"{path} is not a Palimpsest log: it does not begin like one")
         case _:
             return StoreError(f"{path} cannot be used ({error}): look at its disk")
 

@@ -146,7 +146,7 @@ def _page(file: _File, number: int) -> _Page:
     start = 100 if number == 1 else 0
     kind = data[start]
     if kind not in KINDS and kind not in KINDS.values():
-        raise _DamagedPageError(number, "no page of a tree")
+        raise _DamagedPageError(number, "not a page of a tree")
     size = HEADER_INNER if kind in KINDS else HEADER_LEAF
     first_free, cells, content = struct.unpack(">HHH", data[start + 1 : start + 7])
     pointers_end = start + size + 2 * cells

@@ -58,7 +58,7 @@ def load_policy(name_or_file: str) -> Policy:
     try:
         return parse_policy(file.read_text(encoding="utf-8"), name_or_file, file.parent)
     except UnicodeDecodeError:
-        raise UsageError(f"{name_or_file} is no text in UTF-8") from None
+        raise UsageError(f"{name_or_file} is not UTF-8 text") from None
 
 
 def parse_policy(text: str, origin: str, folder: Path = Path()) -> Policy:
@@ -70,6 +70,6 @@ def parse_policy(text: str, origin: str, folder: Path = Path()) -> Policy:
     except ValidationError as error:
         lacks = any(wrong["type"] == "missing" for wrong in error.errors())
         raise UsageError(
-            f"{origin} is no policy: {wrong_keys(error)}"
+            f"{origin} is not a policy: {wrong_keys(error)}"
             + "; begin with all of one, as `palimpsest policy show standard` prints it" * lacks
         ) from None

@@ -101,8 +101,8 @@ def _sentences(policy: Policy) -> Iterator[str]:
     for language in policy.languages:
         digest = hashlib.sha256(language.text.encode()).hexdigest()[:12]
         yield (
-            f"The guard knows {language.code} by {len(language.words)} words and"
-            f" {len(language.numbers)} numbers of a user (sha256:{digest})."
+            f"The guard knows {language.code} from a user: {len(language.words)} words and"
+            f" {len(language.numbers)} numbers (sha256:{digest})."
         )
     if policy.certificate is not None:
         yield _certificate(policy.certificate)
@@ -120,7 +120,8 @@ def _certificate(one: Certificate) -> str:
     else:
         origin = f"Its thresholds were tested as they are on {labels}, for {budget}: {one.risk}"
         found = f"Of {one.joined} joins {one.wrong} were wrong."
-    return f"{origin} {found} This is void but for {one.embedder} and the guard {one.guard}."
+    only = f"It holds only for {one.embedder} and the guard {one.guard}."
+    return f"{origin} {found} {only}"
 
 
 def _search(policy: Policy) -> str:
@@ -218,11 +219,11 @@ def _judge(judge: Judge) -> Iterator[str]:
             )
         if judge.of_owner is not None:
             yield (
-                "Of an owner with names, also about the nearest where either text speaks of the"
-                f" owner, from {judge.of_owner} on."
+                "For an owner with names, also about the nearest, if either speaks of the owner"
+                f" and their cosine is at least {judge.of_owner}."
             )
         if judge.bridges:
-            yield "A newcomer that a rule joins is asked about its neighbours in other memories."
+            yield "The judge is also asked about a joined newcomer's neighbours in other memories."
     else:
         yield f"The judge is switched off: instead of asking it, {fallback} at once."
     yield (

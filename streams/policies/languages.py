@@ -30,14 +30,14 @@ def load_language(file: Path) -> Language:
     except OSError as error:
         raise UsageError(f"the language file {file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise UsageError(f"{file} is no text in UTF-8") from None
+        raise UsageError(f"{file} is not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{file} is not TOML: {error}") from None
     examples = {key: _pairs(file, key, rules.pop(key, [])) for key in EXAMPLES}
     try:
         language = Language.model_validate(rules)
     except ValidationError as error:
-        raise UsageError(f"{file} is no language: {wrong_keys(error)}") from None
+        raise UsageError(f"{file} is not a language: {wrong_keys(error)}") from None
     problems = [*_conflicts(language), *_not_held(examples, tables_of((language,)))]
     if problems:
         raise UsageError(f"{file} does not hold: " + "; ".join(problems))

@@ -196,4 +196,6 @@ def why_invalid(meaning: Notice | InvalidInputError) -> InvalidInputError:
     """Why an input is not a candidate."""
     if isinstance(meaning, InvalidInputError):
         return meaning
-    return InvalidInputError("unknown_type", "it is no candidate, and only those can be checked")
+    return InvalidInputError(
+        "unknown_type", "it is not a candidate, and only candidates can be checked"
+    )

@@ -253,14 +253,14 @@ def parse_request(body: bytes) -> Request:
     except ValidationError as error:
         errors = error.errors(include_input=False)
         if not all(error["type"] in NEWER for error in errors):
-            detail = f"no request: {counted(len(errors), 'error')}"
+            detail = f"not a request: {counted(len(errors), 'error')}"
         else:
             places = (error["loc"] for error in errors)
             named = (".".join(filter(_NAME.fullmatch, map(str, place))) for place in places)
             names = ", ".join(named) or "its kind"
             detail = (
-                f"no request that Palimpsest {VERSION} knows ({names}): if a newer version sent it,"
-                " upgrade the process that decides"
+                f"not a request that Palimpsest {VERSION} knows ({names}): if a newer version sent"
+                " it, upgrade the process that decides"
             )
         raise InvalidInputError("field", detail) from None
 

@@ -246,7 +246,7 @@ def _meant(
         except OSError as error:
             raise UsageError(f"{plan} cannot be read ({error.strerror}): {A_PLAN}") from None
         except ValueError:
-            raise UsageError(f"{plan} is no JSON: {A_PLAN}") from None
+            raise UsageError(f"{plan} is not JSON: {A_PLAN}") from None
     elif query is not None and owner is not None:
         return dict(store.find(owner, query, by=("words",)))
     else:

@@ -85,7 +85,7 @@ def schemas(
 
     call = invocation(context)
     if folder.exists() and not folder.is_dir():
-        raise typer.BadParameter(f"{folder} is no folder")
+        raise typer.BadParameter(f"{folder} is not a folder")
     folder.mkdir(parents=True, exist_ok=True)
     names = []
     for name, schema in documents().items():
@@ -429,7 +429,7 @@ def _writer(folder: Path) -> DoctorFinding:
     try:
         free = lock.try_acquire()
     except StoreError as error:
-        remedy = "on a read-only disk it can be read, and not written"
+        remedy = "on a read-only disk it can be read, but not written"
         return DoctorFinding("writer", found=False, detail=str(error), remedy=remedy, needed=False)
     lock.release()
     detail = "no process is writing" if free else "another process is writing"

@@ -137,7 +137,7 @@ def names(
     none: Annotated[bool, typer.Option("--none", help="Remove all names.")] = False,
     because: Because = None,
 ) -> None:
-    """Show by which names texts call an owner, or say by which they do."""
+    """Show the names that texts call an owner by, or declare them."""
     if called and none:
         raise typer.BadParameter("give names or --none, not both")
     call = invocation(context)

@@ -29,7 +29,7 @@ _OF_MANY = frozenset(
     "has have had owns own likes like loves love enjoys enjoy plays play speaks speak knows know"
     " visited read reads eats eat bought can wants want needs need".split()
 )
-"""Verbs that can have several objects: a different object is no contradiction."""
+"""Verbs that can have several objects: a different object is not a contradiction."""
 _BEGINNINGS = frozenset("in on at every since during after before with under over near".split())
 """Words that begin a phrase that may stand at either end of a sentence."""
 _LIST = re.compile(r"\b(\w+) (and|or) (\w+)\b")

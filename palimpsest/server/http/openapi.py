@@ -141,6 +141,6 @@ _IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "Your own id of this request: repeated with it, it is done once.",
+    "description": "Your own id of this request: a repeat with the same id does nothing more.",
     "schema": {"type": "string", "maxLength": 512},
 }

@@ -154,7 +154,7 @@ def _wrong_in(message: Any) -> str | None:
     """What is wrong with a message, if anything is."""
     match message:
         case list():
-            return "a message must be a JSON object, and no batch"
+            return "a message must be a JSON object, not a batch"
         case {"jsonrpc": "2.0", "id": None | bool() | list() | dict()}:
             return NO_ID
         case {"jsonrpc": "2.0", "method": "tools/call", **fields}:

@@ -56,7 +56,7 @@ COMMIT_SECONDS = 0.25
 REQUEST_SECONDS = 30.0
 """After this time a lost answer is requested again; longer than a rebalance may take."""
 GIVEN_UP = -1
-"""A value that is no generation of a consumer group."""
+"""A value that is never the generation of a consumer group."""
 CRASHED = 1
 """The exit status of a worker that ended without being stopped."""
 
@@ -303,7 +303,7 @@ async def _assign(
         return await manager.assign(first)
     await compare_counts(settings.connection, settings.topics)
     # It has returned under its own name to partitions assigned while one topic was missing.
-    _log.warning("was assigned partitions of one input topic alone: asks for others")
+    _log.warning("was assigned partitions of one input topic alone: asks for a new assignment")
     await asyncio.sleep(AGAIN_SECONDS)
     await member.join_again()
     return False

@@ -16,7 +16,7 @@ from palimpsest.streams.judge.prompts import Prompt
 
 NOT_AS_ASKED = "the model did not answer as it was asked"
 REFUSED = "the model refused"
-NO_MESSAGE = "it is no message"
+NO_MESSAGE = "it is not a message"
 SUM_TOLERANCE = 0.02
 """How far the sum of a choice's probabilities may be from 1: they are rounded on the wire."""
 

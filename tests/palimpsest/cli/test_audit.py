@@ -72,7 +72,7 @@ def test_a_wrong_join_is_unmerged_and_undo_joins_it_again(joined: CommandLine) -
     joined.json("undo", reversal)
     assert joined.json("status")["memories"] == memories
     shown = joined("audit", "status").out
-    assert f"found wrong, and joined all the same: {pair}" in shown
+    assert f"found wrong, but still joined: {pair}" in shown
     assert joined.json("audit", "label", pair, "right")["status"]["errors"] == 0
 
 
@@ -207,7 +207,7 @@ def test_missed_duplicates_are_estimated_with_the_same_commands(
     done = joined.json("audit", "label", question["pair"], "wrong")
     assert done["status"]["found"] == [question["ids"]]
     told = joined("audit", "label", stdin="r\n" * 20)
-    assert "no certificate but an estimate" in told.out
+    assert "an estimate, not a certificate" in told.out
     assert f"palimpsest merge {' '.join(question['ids'])}" in told.out
     status = joined.json("audit", "status")
     assert status["labels"] == status["planned"] <= 10

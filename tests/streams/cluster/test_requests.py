@@ -133,7 +133,7 @@ def test_a_request_of_a_newer_version_is_a_dead_letter_and_answered(
     assert (letter.topic, letter.value) == ("memory.dead-letters", body)
     assert (answer.topic, answer.key) == ("memory.answers", key)
     assert orjson.loads(answer.value) == {
-        "usage": f"no request that Palimpsest {VERSION} knows ({names}): if a newer version sent"
+        "usage": f"not a request that Palimpsest {VERSION} knows ({names}): if a newer version sent"
         " it, upgrade the process that decides"
     }
     assert [one.offset for one in done] == [0]

@@ -283,5 +283,5 @@ def test_a_file_that_is_cut_short_is_reported_after_its_rows(tmp_path: Path) -> 
 
 def test_a_file_that_cannot_be_read_at_all_is_reported_at_once(tmp_path: Path) -> None:
     path = written(tmp_path / "rows.gz", b"no gzip")
-    with pytest.raises(UsageError, match="is no gzip file"):
+    with pytest.raises(UsageError, match="is not a gzip file"):
         list(RowReader([path]).beginnings(9, is_right))

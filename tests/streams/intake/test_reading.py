@@ -167,7 +167,7 @@ def test_a_folder_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("a.jsonl.gz", "is no gzip file"), ("a.parquet", "is no Parquet file")]
+    ("name", "told"), [("a.jsonl.gz", "is not a gzip file"), ("a.parquet", "is not a Parquet file")]
 )
 @pytest.mark.parametrize("content", [b"", b'{"a":1}\n'])
 def test_a_file_that_is_not_what_its_name_says(

@@ -144,7 +144,7 @@ def recall(
     """Draw pairs that are not joined, to estimate how many duplicates were missed.
 
     Label them with `audit label`: `wrong` says that two say the same. `audit status` shows the
-    estimate and its interval. It is no certificate, and nothing is joined by a label.
+    estimate and its interval. It is not a certificate, and a label joins nothing.
     """
     call = invocation(context)
     with _audits(call) as audits:
@@ -393,9 +393,7 @@ def _drawn(status: AuditStatus) -> RenderableType:
         lines.append("certified")
     elif not status["certified"]:
         lines += _needed(status)
-    lines += [
-        f"found wrong, and joined all the same: {decision}" for decision in status["still_joined"]
-    ]
+    lines += [f"found wrong, but still joined: {decision}" for decision in status["still_joined"]]
     return Group(*map(shown, lines), _strata(status["strata"]))
 
 
@@ -416,8 +414,8 @@ def _estimated(status: RecallStatus) -> RenderableType:
     drawn_by = f"sealed at position {status['position']:,}, drawn by the seed {status['seed']}"
     others = f"{at_random['missed']:,} of {at_random['labels']:,} labels say the same"
     lines = [
-        f"estimate {status['audit']}: who joined nobody, each with the nearest met; {drawn_by}",
-        f"no certificate but an estimate, at {status['confidence']:.0%} confidence",
+        f"estimate {status['audit']}: texts that joined none, each with its nearest; {drawn_by}",
+        f"an estimate, not a certificate, at {status['confidence']:.0%} confidence",
         f"recall {recalled[0]} ({recalled[1]} to {recalled[2]}): {status['joins']:,} joins stand",
         f"other pairs: {others}; at most {at_random['high']:,.0f} of {at_random['pairs']:,} do",
         *(f"palimpsest merge {older} {newer}" for older, newer in status["found"]),
@@ -437,13 +435,13 @@ def _estimated(status: RecallStatus) -> RenderableType:
 
 
 def _needed(status: AuditStatus) -> Iterator[str]:
-    """How many labels the target needs still: without probes and with them, and after errors."""
+    """How many labels the target still needs: without and with probes, and after errors."""
     joins, everything = status["joins_needed"], status["labels_needed"]
     if joins is None or everything is None:
         yield "more labels of this audit cannot reach the target: open another one"
         return
     yield (
-        f"needed still, without a further error: {joins:,} labels if none misses anything;"
+        f"still needed, if there are no more errors: {joins:,} labels if nothing is missed;"
         f" {everything:,} with the probes that show how much is missed"
     )
     after = ("no number would do" if n is None else f"{n:,}" for n in status["labels_after_errors"])

@@ -68,7 +68,7 @@ def notes_of(folder: Path) -> list[Note]:
     try:
         return _NOTES.validate_json(file.read_bytes())
     except ValidationError as error:
-        raise StoreError(f"{file} cannot be read: no import has written this") from error
+        raise StoreError(f"{file} cannot be read: it is not what an import writes") from error
 
 
 def refuse_another(folder: Path, note: Note) -> None:

@@ -12,7 +12,7 @@ Write = Callable[[Path], object]
 
 
 def require_targets(targets: Mapping[str, Path | None]) -> None:
-    """UsageError for the file of an option that cannot be written, before any work is done."""
+    """UsageError for an option's file that cannot be written, before any work is done."""
     for option, target in targets.items():
         if target is not None and not target.parent.is_dir():
             raise UsageError(f"{option}: there is no folder {target.parent}")

@@ -17,7 +17,7 @@ _BASE64: json.Decoder[bytes] = json.Decoder(bytes)
 """Decodes a JSON string in a third of the standard library's time."""
 NONE = -1
 Places = NDArray[np.intp]
-"""The index of each place's vector, or NONE."""
+"""For each of some values, the row of its vector in `Packed`, or NONE."""
 
 
 def decoded(vectors: Iterable[Vector], dimension: int) -> NDArray[np.float16]:
@@ -72,7 +72,7 @@ class Packed:
 class Numbers:
     """Packed vectors of one dimension as float32; vectors of other dimensions are *foreign*.
 
-    A vector that contains NaN counts as none.
+    A vector that contains NaN counts as missing.
     """
 
     def __init__(self, packed: Packed, dimension: int) -> None:

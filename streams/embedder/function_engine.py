@@ -17,7 +17,7 @@ EmbedFunction = Callable[[list[str]], ArrayLike]
 
 
 class FunctionEngine:
-    """Runs a function as a model; its vectors are normalised and rounded as any other's.
+    """Runs a function as a model; its vectors are normalised and rounded like any other's.
 
     If a text is longer than `characters`, the rest is embedded in windows of that length. The
     engine embeds a word when it is created, to learn the dimension. A function is assumed to send
@@ -67,7 +67,7 @@ class FunctionEngine:
             )
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         if not np.all(np.isfinite(lengths) & (lengths > 0)):
-            raise ModelUnusable(f"{self.model} returned a vector of zeros, or of no numbers")
+            raise ModelUnusable(f"{self.model} returned a vector of zeros, or with NaN or infinity")
         unit: NDArray[np.float16] = (rows / lengths).astype(np.float16)
         return unit
 

@@ -39,7 +39,7 @@ def recorded_judge(settings: ServiceSettings, rules: policy.Judge, address: str)
 
 
 def as_first(judge: RecordedJudge, certificate: JudgeCertificate | None) -> RecordedFirstJudge:
-    """A judge as the first of two, with the thresholds for its answers to settle."""
+    """A judge as the first of two, with the thresholds from which its answers settle."""
     same, different = (certificate.same, certificate.different) if certificate else (None, None)
     return RecordedFirstJudge(
         protocol=judge.protocol,

@@ -171,7 +171,7 @@ def _wrong_in(message: Any) -> str | None:
 
 
 def _wrong_call(params: Any) -> str | None:
-    """What is wrong with the params of a call of a tool, if anything is."""
+    """What is wrong with the params of a tool call, if anything is."""
     match params:
         case {"name": str(), **fields} if isinstance(fields.get("arguments"), dict | None):
             return None

@@ -1,6 +1,6 @@
 """An agent's loop: recall before answering, remember after; the same fact is kept once.
 
-Run it twice: the second time, everything is known.
+Run `python examples/agent.py` twice: the second time, everything is known.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """An analyst's queries: plain DuckDB on the file of views, while the store is in use.
 
-DuckDB's own CLI and DBeaver open the same file; `palimpsest sql` prints how.
+Run `python examples/analyst.py`. DuckDB's own CLI and DBeaver open the same file; `palimpsest sql`
+prints how.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Claude's memory tool on a store of ours, without a key: makes the calls of a model by hand.
 
-With a key, `Anthropic().beta.messages.tool_runner(tools=[tool], …)` lets the model make them.
+Run `python examples/anthropic_memory.py`; it needs `pip install '.[judge]'`. With a key,
+`Anthropic().beta.messages.tool_runner(tools=[tool], …)` lets the model make the calls.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ Every step is a command of `palimpsest`, printed before it runs so that it can b
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -17,7 +18,9 @@ from typing import Any
 HERE = Path(__file__).parent
 STREAM = HERE / "data" / "memories.jsonl.gz"
 STORE = Path("demo-store")
-PALIMPSEST = [str(Path(sys.executable).with_name("palimpsest")), "--store", str(STORE)]
+COMMAND = os.path.relpath(Path(sys.executable).with_name("palimpsest"))
+"""The command of this environment, as it can be typed here."""
+PALIMPSEST = [COMMAND, "--store", str(STORE)]
 
 _MEMORY = """
 SELECT j.memory_id, j.decision_id, j.decision, m.members
@@ -78,12 +81,12 @@ Decisions: {kinds}.
 One {found["decision"]} was taken out, and its two sides are memories of their own again.
 
 Three commands to try next:
-  .venv/bin/palimpsest --store {STORE} recall jmb:marcus_02 "where does he work?"
-  .venv/bin/palimpsest --store {STORE} sql "SELECT * FROM daily"
-  .venv/bin/palimpsest --store {STORE} reinstate {found["decision_id"]}
+  {COMMAND} --store {STORE} recall jmb:marcus_02 "where does he work?"
+  {COMMAND} --store {STORE} sql "SELECT * FROM daily"
+  {COMMAND} --store {STORE} reinstate {found["decision_id"]}
 
 And to see it all in a browser, and go through what waits:
-  .venv/bin/palimpsest --store {STORE} review open
+  {COMMAND} --store {STORE} review open
 """
     )
 

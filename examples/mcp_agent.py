@@ -1,7 +1,8 @@
 """An agent whose memory is Palimpsest over MCP: it remembers, changes its mind, and forgets.
 
-Needs `pip install '.[serve,judge]'`, ANTHROPIC_API_KEY, and the name of a model in
-AGENT_MODEL. The user's messages are the arguments, or lines of standard input.
+Run `python examples/mcp_agent.py "Remember: Ada has a big dog."`: the arguments are the user's
+messages; without any, lines of standard input are. It needs `pip install '.[serve,judge]'`,
+ANTHROPIC_API_KEY, and the name of a model in AGENT_MODEL.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ async def answer(memory: Client, model: AsyncAnthropic, name: str, text: str) ->
         ]
 
 
-async def talk(texts: list[str]) -> None:
+async def talk(texts: list[str], name: str) -> None:
     """Answer each of these texts, with Ada's memories in `agent-memories`."""
     command = ["-m", "palimpsest", "--store", "agent-memories", "mcp", "--owner", "ada"]
     async with (
@@ -55,12 +56,15 @@ async def talk(texts: list[str]) -> None:
         AsyncAnthropic() as model,
     ):
         for text in texts:
-            print(await answer(memory, model, os.environ["AGENT_MODEL"], text))
+            print(await answer(memory, model, name, text))
 
 
 def main() -> None:
     """Hold a conversation."""
-    asyncio.run(talk(sys.argv[1:] or [line.strip() for line in sys.stdin]))
+    name = os.environ.get("AGENT_MODEL")
+    if not name:
+        sys.exit("set AGENT_MODEL to the name of a model, and ANTHROPIC_API_KEY to a key")
+    asyncio.run(talk(sys.argv[1:] or [line.strip() for line in sys.stdin], name))
 
 
 if __name__ == "__main__":

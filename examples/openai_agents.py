@@ -1,4 +1,7 @@
-"""An agent of OpenAI's SDK with a memory, without a key: a stand-in for its model."""
+"""An agent of OpenAI's SDK with a memory, without a key: a stand-in for its model.
+
+Run `python examples/openai_agents.py`; it needs `pip install '.[openai-agents]'`.
+"""
 
 from __future__ import annotations
 

@@ -1778,7 +1778,7 @@ class Calls:
     def set_names(
         self, owner: str, *, names: list[str], because: str | None = None, key: str | None = None
     ) -> Names:
-        """Say by which names texts call the owner: they may be joined if they differ in that alone.
+        """Declare the names that texts call the owner by; texts that differ only in these may be joined.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -2787,7 +2787,7 @@ class AsyncCalls:
     async def set_names(
         self, owner: str, *, names: list[str], because: str | None = None, key: str | None = None
     ) -> Names:
-        """Say by which names texts call the owner: they may be joined if they differ in that alone.
+        """Declare the names that texts call the owner by; texts that differ only in these may be joined.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """

@@ -199,7 +199,7 @@ class Projector:
             self._hurry = False
             self._raise_failure()
         if not done:
-            raise TimeoutError("the projections do not exist yet")
+            raise TimeoutError("the projections are not written yet")
 
     def when_quiet(self, then: Callable[[], None]) -> None:
         """Call `then` once when nothing waits: now, or later on the projector's thread."""

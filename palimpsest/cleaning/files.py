@@ -70,7 +70,7 @@ class InputFile:
         self._share: float | None = None
 
     def values(self) -> Iterator[Any]:
-        """Each row as an object; a row that is not one as its bytes or as the value read."""
+        """Each row as an object; any other row as its bytes, or as the value that was read."""
         match self.form:
             case "csv" | "json":
                 yield from self._read()

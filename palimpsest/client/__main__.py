@@ -15,7 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="palimpsest-client", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     mcp = commands.add_parser("mcp", help="speak MCP for one owner, and forward it to a server")
-    mcp.add_argument("--url", required=True, help="of the server, such as https://memories.example")
+    mcp.add_argument("--url", required=True, help="the server, such as https://memories.example")
     mcp.add_argument("--owner", required=True, help="the owner of the memories")
     asked = parser.parse_args(arguments)
     token = os.environ.get("PALIMPSEST_TOKEN")

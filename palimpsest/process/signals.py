@@ -23,7 +23,7 @@ LONG_RUNNING = frozenset({"mcp", "project", "schedule", "serve", "verifier", "wo
 """The commands that run until a signal, and then exit with status 0."""
 INTERRUPTED = 130
 STANDARD_ERROR = 2
-ENDING = b"\nending: what was begun is finished first; once more ends at once\n"
+ENDING = b"\nending: what was begun is finished first; interrupt again to end at once\n"
 _announces = False
 """Whether this process announces that it is ending: commands do, the library does not."""
 WITH_VALUE = ("--store", "--bootstrap", "--prefix")

@@ -280,7 +280,7 @@ def got(memory: Answer) -> list[ProseLine]:
 def told(history: Answer) -> list[ProseLine]:
     """The events of a memory, one per line."""
     which = f"{short(history['memory_id'])}, version {history['version']}"
-    lines = [ProseLine(None, f"Events of memory {which}, the first first:")]
+    lines = [ProseLine(None, f"Events of memory {which}, oldest first:")]
     for event in history["events"]:
         by = "".join(
             f", {name} {quoted(event[name])}" for name in ("actor", "because") if event.get(name)

@@ -331,7 +331,7 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "spelling",
         "the British or the American spelling of a word",
-        "a word on a closed list, in small letters, which is no other word in either spelling;"
+        "a word on a closed list, in small letters, that is not another word in either spelling;"
         " not in a text about words (*username*, *spelling*, *called*), as for all synonyms",
         (
             ("Her favourite song is by Abba.", "Her favorite song is by Abba."),

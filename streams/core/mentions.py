@@ -60,7 +60,7 @@ _PARTICLES = (
     "|밖에|조차|마저|하고|이랑|라고|이라고|라는|이라는|입니다|이에요|예요|이었다|였다|이다|이고|이며|이나"
     "|을|를|은|는|의|와"
 )
-_ATTACHED_BEHIND = re.compile(
+_ATTACHED_AFTER = re.compile(
     rf"(?P<particles>(?:{_PARTICLES}){{1,4}})"
     rf"|(?P<ambiguous>(?:{_PARTICLES}|이|가|과|도|로|만|나|랑|뿐|대로){{1,4}})"
     r"|'[^\W\d_]{1,6}"
@@ -130,7 +130,7 @@ def _one_word(between: str) -> bool:
 
 
 def _is_particle(word: str) -> bool:
-    found = _ATTACHED_BEHIND.fullmatch(word)
+    found = _ATTACHED_AFTER.fullmatch(word)
     return found is not None and found.lastgroup is not None
 
 
@@ -204,13 +204,13 @@ def _stand_in(needle: tuple[str, ...], there: Words) -> bool:
     return size > 0 and any(
         there.begins[start]
         and there.ends[start + size - 1]
-        and _is_asked(needle[0], there.parts[start], before=True, behind=size == 1)
-        and _is_asked(needle[-1], there.parts[start + size - 1], before=size == 1, behind=True)
+        and _is_asked(needle[0], there.parts[start], before=True, after=size == 1)
+        and _is_asked(needle[-1], there.parts[start + size - 1], before=size == 1, after=True)
         for start in _starts(needle, there.parts)
     )
 
 
-def _is_asked(asked: str, word: str, *, before: bool, behind: bool) -> bool:
+def _is_asked(asked: str, word: str, *, before: bool, after: bool) -> bool:
     """Whether a word is the one asked for, possibly with something attached."""
     if word == asked:
         return True
@@ -220,9 +220,9 @@ def _is_asked(asked: str, word: str, *, before: bool, behind: bool) -> bool:
         attached = _ATTACHED_BEFORE.fullmatch(word, 0, len(word) - len(asked))
     if attached is not None:
         return len(asked) >= (3 if attached["arabic"] else 2)
-    if not behind or not word.startswith(asked):
+    if not after or not word.startswith(asked):
         return False
-    attached = _ATTACHED_BEHIND.fullmatch(word, len(asked))
+    attached = _ATTACHED_AFTER.fullmatch(word, len(asked))
     return attached is not None and (len(asked) > 1 or attached["particles"] is not None)
 
 

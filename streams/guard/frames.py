@@ -182,7 +182,7 @@ def frame_keys(text: Reading) -> list[tuple[str, ...]]:
 def _says_it_of_one_thing(text: Reading, start: int, end: int) -> bool:
     """Whether a text states this value of something that it names."""
     said = text.statement
-    return _is_behind_verb(said, start) and _says_enough(said, start, end) and not _is_unclear(text)
+    return _is_after_verb(said, start) and _says_enough(said, start, end) and not _is_unclear(text)
 
 
 def _same_word(one: str, other: str) -> bool:
@@ -241,7 +241,7 @@ def _is_participle(word: str) -> bool:
     return len(word) > 4 and word.endswith(("ed", "ing"))
 
 
-def _is_behind_verb(text: StatedTokens, start: int) -> bool:
+def _is_after_verb(text: StatedTokens, start: int) -> bool:
     """Whether the sentence has its verb before a place; if not, the subject differs."""
     for at in reversed(range(start)):
         if _ends_a_sentence(text, at, at + 1):

@@ -71,7 +71,7 @@ def called_alike(text: str, names: tuple[str, ...]) -> str | None:
 
 def _called(said: str, names: tuple[str, ...]) -> str | None:
     for name in _by_length(names):
-        rest = _behind(said, name)
+        rest = _rest_after(said, name)
         if rest is not None:
             bare = not _begins_with(said, names)
             follows = _said_of(name, rest, bare) if _is_plain(name, rest, names) else None
@@ -134,7 +134,7 @@ def _said_elsewhere(said: str, names: tuple[str, ...]) -> str:
 
 def _said_loosely(said: str, names: tuple[str, ...]) -> str | None:
     for name in _by_length(names):
-        rest = _behind(said, name)
+        rest = _rest_after(said, name)
         if rest is None:
             continue
         words = rest.split(" ")
@@ -187,7 +187,7 @@ def subject_of(text: str, names: tuple[str, ...]) -> str | None:
     """
     said = text.replace("’", "'")
     for name in sorted(names, key=len, reverse=True):
-        rest = _behind(said, name)
+        rest = _rest_after(said, name)
         if rest is None:
             continue
         if rest.startswith("'s "):
@@ -217,7 +217,7 @@ def _can_be_told(name: str) -> bool:
     return name.casefold() not in NEVER
 
 
-def _behind(text: str, name: str) -> str | None:
+def _rest_after(text: str, name: str) -> str | None:
     """The rest of a text after a name at its beginning; *My* gives a rest that begins with *'s*."""
     for beginning in _beginnings(name):
         if text.startswith(beginning) and text[len(beginning) :][:1] in (" ", "'"):
@@ -336,15 +336,15 @@ def _says_so(name: str, words: list[str], verb: int, bare: bool) -> bool:
 
 def _has_object(words: list[str], verb: int) -> bool:
     """Whether a word that could be a plural noun is the only verb: it is followed by its object."""
-    behind = words[verb + 1 :]
-    if words[verb] in INTENDING and behind[:1] == ["to"] and _is_present("".join(behind[1:2])):
-        return _FINITE.isdisjoint(word.rstrip(".,") for word in behind)
-    begins = behind and (
-        behind[0] in en.DETERMINERS | en.NUMBERS.keys()
-        or behind[0].isdecimal()
-        or all(map(_is_name, behind))
+    after = words[verb + 1 :]
+    if words[verb] in INTENDING and after[:1] == ["to"] and _is_present("".join(after[1:2])):
+        return _FINITE.isdisjoint(word.rstrip(".,") for word in after)
+    begins = after and (
+        after[0] in en.DETERMINERS | en.NUMBERS.keys()
+        or after[0].isdecimal()
+        or all(map(_is_name, after))
     )
-    return bool(begins) and _FINITE.isdisjoint(word.rstrip(".,") for word in behind)
+    return bool(begins) and _FINITE.isdisjoint(word.rstrip(".,") for word in after)
 
 
 def _is_name(word: str) -> bool:

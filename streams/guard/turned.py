@@ -65,9 +65,9 @@ def turned(text: str, names: tuple[str, ...]) -> str | None:
         has = "have" if who == SPEAKER else "has"
         return f"{_capitalised(who)} {has} a {what} called {name}{stop}"
     if found := birthplace.fullmatch(text):
-        before, one, other, behind, stop = found.groups()
+        before, one, other, after, stop = found.groups()
         who = _subject(one or other)
-        return f"{_capitalised(who)} was born in {before or behind}{stop}"
+        return f"{_capitalised(who)} was born in {before or after}{stop}"
     if (found := time.fullmatch(text)) and _is_one_deed(found[3]):
         when, who, does, stop = found.groups()
         return f"{_capitalised(who)} {does} {when[0].lower()}{when[1:]}{stop}"

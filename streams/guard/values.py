@@ -156,12 +156,12 @@ def _japanese(text: str) -> Iterator[Key]:
     adds = any(word in liked for word in VALUE_WORDS["ja"].adding)
     runs = list(_RUN.finditer(text))
     for run in runs:
-        behind, counts = text[run.end() :], _counts(run[0])
-        if not counts and (adds or behind.startswith(JAPANESE_NO_VALUE)):
+        after, counts = text[run.end() :], _counts(run[0])
+        if not counts and (adds or after.startswith(JAPANESE_NO_VALUE)):
             continue
         # A verb after the value says enough: who does it is often left out.
         if run is not runs[-1] or len(runs) > (1 if counts else FEWEST):
-            yield ("ja", text[: run.start()], behind)
+            yield ("ja", text[: run.start()], after)
 
 
 def _chinese(text: str) -> Iterator[Key]:

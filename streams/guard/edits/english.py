@@ -238,10 +238,10 @@ def _date(one: Reading, i: int, other: Reading, j: int) -> Found:
     if kind(one, i + 2) is NUMBER and is_year(year[0]):
         same = dated and other.texts[j + 2 + comma : j + 3 + comma] == year
         return (3, 3 + comma) if same and around.stands_alone(one, i + 3) else None
-    behind = i + 2
-    ends_it = behind >= len(one.keys) or kind(one, behind) is SIGN
-    no_name = low(one, i + 1) not in en.NAMESAKES or ends_it or low(one, behind) in en.PREPOSITIONS
-    alone = around.stands_alone(one, behind)
+    after = i + 2
+    ends_it = after >= len(one.keys) or kind(one, after) is SIGN
+    no_name = low(one, i + 1) not in en.NAMESAKES or ends_it or low(one, after) in en.PREPOSITIONS
+    alone = around.stands_alone(one, after)
     return (2, 2) if dated and not comma and alone and no_name else None
 
 

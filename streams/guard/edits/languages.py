@@ -38,13 +38,13 @@ def _month(one: Reading, i: int, other: Reading, j: int) -> Found:
     table = _table(one, other)
     if table is None or table.months.get(short) != table.months.get(full, 0):
         return None
-    if not (_is_behind_day(one, i) and _is_behind_day(other, j)):
+    if not (_is_after_day(one, i) and _is_after_day(other, j)):
         return None
     dotted = low(one, i + 1) == "." and low(other, j + 1) != "."
     return (2, 1) if dotted else (1, 1)
 
 
-def _is_behind_day(text: Reading, at: int) -> bool:
+def _is_after_day(text: Reading, at: int) -> bool:
     before = at - 2 if low(text, at - 1) in (".", "de") else at - 1
     return kind(text, before) is NUMBER and text.texts[before].isdecimal()
 

@@ -94,11 +94,11 @@ class Projector:
         except StoreError as failure:
             report.done.append(str(failure))
         with store_errors():
-            if self._seen is None or self._seen != self._look():
+            if self._seen is None or self._seen != self._fingerprint():
                 report.done += self._open()
             self._catch_up(self._source.head())
             self._duck.remove_damaged()
-            self._seen = self._look()
+            self._seen = self._fingerprint()
         report.positions = self.positions()
         return report
 
@@ -107,14 +107,14 @@ class Projector:
         self.start()
         with store_errors():
             self._tidy()
-            self._seen = self._look()
+            self._seen = self._fingerprint()
 
     def _tidy(self) -> None:
         self._duck.tidy()
         if self._lance is not None:
             self._lance.tidy()
 
-    def _look(self) -> object:
+    def _fingerprint(self) -> object:
         """A cheap fingerprint that changes when another process has written."""
         try:
             names = sorted(path.name for path in (self._folder / "segments").iterdir())
@@ -289,7 +289,7 @@ class Projector:
         # A store whose writers wait for every call would never be tidied otherwise.
         if not self._hurry or self._duck.is_overdue:
             self._tidy()
-        self._seen = self._look()
+        self._seen = self._fingerprint()
 
     # -- rebuild -------------------------------------------------------------------------------
 

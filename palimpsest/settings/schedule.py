@@ -134,10 +134,10 @@ class Scheduler:
     def run(self, stop: Stop) -> None:
         """Run each step when it is due, until `stop`; run a missed step at once."""
         while not stop.is_set():
-            self.look()
+            self.run_due()
             stop.wait(self._pause())
 
-    def look(self) -> bool:
+    def run_due(self) -> bool:
         """Run the steps that are due and not done; returns whether all succeeded.
 
         A failed step does not prevent the next; it is retried at the next check. A refused step

@@ -33,7 +33,7 @@ def is_history(path: Path) -> bool:
     return columns >= _COLUMNS
 
 
-def _lives(path: Path) -> dict[str, dict[str, Any]]:
+def _last_states(path: Path) -> dict[str, dict[str, Any]]:
     """The last state of each memory in the history, with the time of its first entry."""
     if not is_history(path):
         raise UsageError(f"{path} is not a mem0 history")
@@ -60,7 +60,7 @@ class Mem0Source:
     def __init__(self, vectors: Source, history: Path) -> None:
         """UsageError if the history is not one of mem0's."""
         self._vectors = vectors
-        self._lives = _lives(history)
+        self._states = _last_states(history)
         self.kind: Kind = vectors.kind
         self.name = vectors.name
         self.remarks: Sequence[str] = ()
@@ -72,13 +72,13 @@ class Mem0Source:
 
     def rows(self) -> Iterator[Item]:
         """Each memory; times, actor and role come from the history if the vectors lack them."""
-        left, unknown = dict(self._lives), 0
+        left, unknown = dict(self._states), 0
         for row in self._vectors.rows():
             if isinstance(row, dict):
-                life = left.pop(row["id"], None)
-                unknown += life is None
+                state = left.pop(row["id"], None)
+                unknown += state is None
                 taken = {
-                    name: value for name, value in (life or {}).items() if name in _TAKEN and value
+                    name: value for name, value in (state or {}).items() if name in _TAKEN and value
                 }
                 yield taken | row
         gone = sum(row["living"] for row in left.values())
@@ -102,7 +102,7 @@ class HistorySource:
 
     def rows(self) -> Iterator[Item]:
         """The last text of each memory that was not deleted."""
-        for memory, life in _lives(self._path).items():
-            if life["living"]:
-                taken = {name: life[name] for name in _TAKEN if life[name]}
-                yield {"id": memory, "memory": life["text"], **taken}
+        for memory, state in _last_states(self._path).items():
+            if state["living"]:
+                taken = {name: state[name] for name in _TAKEN if state[name]}
+                yield {"id": memory, "memory": state["text"], **taken}

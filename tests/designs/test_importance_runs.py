@@ -231,12 +231,12 @@ def test_two_schedulers_and_a_missed_night_are_one_run_a_night(ada: Speaker) -> 
     ada.say(*FAR)
     clock, told = [NIGHT + timedelta(hours=9)], list[StepDone]()
     for one in (scheduler(ada, clock, told), scheduler(ada, clock, told)):
-        assert one.look()
+        assert one.run_due()
     assert len(ada.rows("runs")) == 1
     clock[0] += timedelta(days=3)
     again = scheduler(ada, clock, told)
-    assert again.look()
-    assert again.look()
+    assert again.run_due()
+    assert again.run_due()
     assert ada.rows("runs", "due") == [
         {"due": (NIGHT + timedelta(days=days)).replace(tzinfo=None)} for days in (0, 3)
     ]

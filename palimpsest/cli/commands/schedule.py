@@ -71,7 +71,7 @@ def _check_until_stopped(call: Invocation, *, once: bool) -> bool:
         report,
     )
     if once:
-        return scheduler.look()
+        return scheduler.run_due()
     scheduler.run(_stop_event())
     return True
 

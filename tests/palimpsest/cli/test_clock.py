@@ -196,9 +196,9 @@ def refused() -> Exception:
 def test_a_look_says_whether_all_succeeded() -> None:
     clock, steps = Clock(at(1, 12), at(1, 13)), Steps(failures=1)
     running, _ = scheduler(NIGHTLY, clock, steps)
-    assert not running.look()
-    assert running.look()
-    assert running.look(), "nothing is due any more"
+    assert not running.run_due()
+    assert running.run_due()
+    assert running.run_due(), "nothing is due any more"
     assert len(steps.done) == 2
 
 

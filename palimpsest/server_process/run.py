@@ -35,9 +35,9 @@ HEAD_BYTES = 32 * 1024
 IDLE_LOOK_SECONDS = 1.0
 WARM = "warm"
 TURN_SECONDS = 0.0005
-"""How long a thread may hold the interpreter while others wait. An answer waits several times
-while projections are written: with Python's default of 5 ms, longer than everything else here
-takes."""
+"""How long a thread may hold the interpreter while others wait. While projections are written, an
+answer waits for it several times: with Python's default of 5 ms, longer than for everything else.
+"""
 
 
 def require_safe(settings: ServeSettings) -> None:
@@ -74,8 +74,8 @@ async def serve(
 
     `only` claims the store when it is open, if not before; another server may start as soon as
     this one ends. The `judge`, if there is one, settles what is pending, and its model extracts
-    memories from conversations. Once ready, it calls
-    `on_ready` with its endpoint and a link that admits one browser.
+    memories from conversations. Once ready, it calls `on_ready` with its endpoint and a link that
+    admits one browser.
     """
     require_safe(settings)
     sys.setswitchinterval(TURN_SECONDS)

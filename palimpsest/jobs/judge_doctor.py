@@ -185,7 +185,7 @@ def _answers(first: Sequence[Verdict], second: Sequence[Verdict]) -> Check:
 def _order(first: Sequence[Verdict], second: Sequence[Verdict]) -> Check:
     differ = sum(a.answer != b.answer for a, b in zip(first, second, strict=True))
     detail = f"{differ} of {len(first)} pairs get another answer in the other order"
-    remedy = 'with `ask = "relation"` what would change a text is asked in both orders'
+    remedy = 'with `ask = "relation"`, what would change a text is asked about in both orders'
     return Check("order", not differ, detail, remedy, needed=False)
 
 

@@ -34,7 +34,7 @@ def verbatim_target(ledger: Ledger, namespace: str, content: Content) -> Entry |
 def folded_target(
     ledger: Ledger, candidate: CandidateFields | Candidate, content: Content, policy: Policy
 ) -> Twin | None:
-    """The living candidate that a repeat joins if it is exact by the policy, but not verbatim.
+    """The living candidate to join for a repeat that is exact by the policy, but not verbatim.
 
     As in every check, candidates of a protected category neither join nor are joined.
     """

@@ -112,7 +112,7 @@ done."""
 
 
 def put_policy_in_force(writer: Writer, request: PolicyRequest) -> PolicyInForce:
-    """Put another policy in force; a repeat of an older log's request gets the policy of that time."""
+    """Put another policy in force; a repeat from an older log gets the policy of its time."""
     found = writer.log.find(event_id(request.request_id, "0"))
     if found is not None and isinstance(found.event, PolicySet):
         rules = found.event.data.policy

@@ -70,7 +70,7 @@ def test_the_bound_on_what_is_in_memory_is_for_all_partitions_together(
 def test_an_assignment_begins_again_when_the_brokers_go_away_in_its_midst(
     tmp_path: Path, connection: Connection, topics: Topics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A client whose connection breaks may also cancel its own wait, which is no revocation."""
+    """A client whose connection breaks may also cancel its own wait, which is not a revocation."""
     failures: list[BaseException] = [asyncio.CancelledError(), KafkaConnectionError()]
     asked = topics_module.topic_id
 

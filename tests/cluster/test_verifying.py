@@ -169,7 +169,7 @@ def test_each_partition_knows_a_judge_before_its_first_verdict(cluster: Cluster)
 
 
 def publish_no_question(cluster: Cluster) -> None:
-    """A record that is no question into the first partition of the questions."""
+    """A record that is not a question into the first partition of the questions."""
 
     async def publish() -> None:
         client = Client(cluster.connection, cluster.topics)

@@ -223,6 +223,6 @@ def test_identical_content_always_duplicates(owner: Owner, content: str) -> None
     ),
 )
 def test_slightly_different_content_not_exact_match(owner: Owner, base: str, suffix: str) -> None:
-    """It may be near. A suffix of blanks is no difference: the document normalises it away, too."""
+    """It may be near. A suffix of blanks is not a difference: the document normalises it away."""
     owner.say(f"{base}x", f"{base}x {suffix}", namespace=fresh())
     assert evidence(owner).check != "exact"

@@ -115,7 +115,7 @@ def test_what_the_model_cannot_tell_apart_is_not_replaced(owner: Owner) -> None:
 def test_dedup_check_is_logged_for_debugging(
     owner: Owner, logged: Logged, second: str, closest: str, decision: str
 ) -> None:
-    """What lies below the lowest zone is no match."""
+    """What lies below the lowest zone is not a match."""
     old, _ = owner.say(OLD, second)
     match = closest.format(old["candidate_id"])
     assert logged("DEBUG") == [

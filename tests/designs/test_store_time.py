@@ -158,7 +158,7 @@ def test_below_88_stored_as_new_fact(owner: Owner) -> None:
 
 
 def test_compares_against_all_owners_facts_as_they_are_now(owner: Owner) -> None:
-    """Search is over living memories: what was taken for a duplicate is no fact of its own."""
+    """Search is over living memories: what was taken for a duplicate is not a fact of its own."""
     assert RULES.search == "memories"
     first, second = owner.say(TEXT, GRAY)
     owner.judged(second, first, "same")

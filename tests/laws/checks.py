@@ -373,7 +373,7 @@ def batches_leave_questions_open(policy: Policy, story: list[Act]) -> None:
 
 
 def l10_no_way_back(policy: Policy, story: list[Act]) -> None:
-    """An automatic event that is no repeat never makes a displaced face speak again."""
+    """An automatic event that is not a repeat never makes a displaced face speak again."""
     ledger = Ledger("ada")
     log = play(policy, story).world.log
     for number, event in enumerate(log):

@@ -467,7 +467,7 @@ def _decision_event(said: Oracle, event: Event, row: Row) -> Row:
 
 
 def _word(said: Oracle, event: Event, decisions: dict[str, Row]) -> Row:
-    """What is no decision."""
+    """What is not a decision."""
     data = event.data
     about = decisions.get(data.get("decision_id", ""), {})
     candidate_id = data.get("candidate_id") or data.get("b") or about.get("candidate_id")

@@ -121,7 +121,7 @@ SEEN_AT_START: dict[str, Damage] = {
     "the last segment missing": lambda f: shutil.rmtree(segment(f, 3).path),
     "a manifest missing": lambda f: (segment(f).path / MANIFEST).unlink(),
     "a manifest no JSON": lambda f: (segment(f).path / MANIFEST).write_bytes(b"{"),
-    "a folder that is no segment": lambda f: shutil.copytree(
+    "a folder that is not a segment": lambda f: shutil.copytree(
         segment(f).path, f / "segments" / "copy"
     ),
     "all segments missing": lambda f: shutil.rmtree(f / "segments"),

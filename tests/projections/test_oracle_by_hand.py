@@ -80,7 +80,7 @@ def verdict(neighbour: str, answer: Answer, calls: float, cost: float) -> Verdic
 def history_and_tables() -> tuple[ByHand, Tables]:
     """The history, and the rows of every table."""
     history = ByHand()
-    history.nobody()  # 1: a policy, 2: what is no JSON; the log leaves positions 4 and 12 out
+    history.nobody()  # 1: a policy, 2: what is not JSON; the log leaves positions 4 and 12 out
     a = history.admit(  # 3, 10:00
         "ada", FERRY, topics=["ferry"], session_id="s1", metadata={"page": 3}, importance=0.5,
         occurred_at="2026-02-03T04:05:06Z",

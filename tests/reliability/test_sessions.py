@@ -228,7 +228,7 @@ def test_rows_of_a_pipe_that_pauses_are_decided_on_though_another_wrote_when_it_
 def test_a_retry_reads_a_record_with_its_headers(
     store: Palimpsest, headers: Headers, more: int, decisions: dict[str, int]
 ) -> None:
-    """What is as wrong as it was stays as it is, and is no new letter."""
+    """What is as wrong as it was stays as it is, and is not a new letter."""
     body = b'{"owner_id": "ann", "text": "Ann sings."}'
     error = InvalidInputError("wrong_partition", "elsewhere")
     came = "7", body, error, "memory.candidates/0/1", datetime.now(UTC)

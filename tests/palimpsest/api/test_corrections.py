@@ -112,7 +112,7 @@ def test_a_look_at_the_past_leaves_the_presumed_names_of_now(
 
 
 def test_somebody_else_is_not_put_first(memories: Palimpsest) -> None:
-    """*Bea lives in Rome* is no correction of *I live in Paris*."""
+    """*Bea lives in Rome* is not a correction of *I live in Paris*."""
     say(memories, "I live in Paris.", "The user lives in Paris.", "Bea lives in Rome.")
     assert faces(memories.recall("ada", "I live in Paris.", k=3))[-1] == "Bea lives in Rome."
 

@@ -1,4 +1,4 @@
-"""Each form of file keeps its form, order and columns, and every row that is no duplicate."""
+"""Each form of file keeps its form, order and columns, and every row that is not a duplicate."""
 
 from __future__ import annotations
 

@@ -628,7 +628,7 @@ def test_a_language_is_recorded_with_the_policy_and_another_file_is_told(
     assert "keeps its policy" not in caplog.text
     dutch.write_text(dutch.read_text().replace('"niet geen', '"niet geen amper'))
     palimpsest("status")
-    assert "goes by what it recorded of the languages nl" in caplog.text
+    assert "for the languages nl, the store uses what it recorded" in caplog.text
     dutch.unlink()
     (palimpsest.folder / "palimpsest.toml").unlink()
     assert palimpsest("rebuild").status == 0

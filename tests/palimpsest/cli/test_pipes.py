@@ -1,4 +1,4 @@
-"""A reader that closes the pipe, such as `head`, is no failure of any command."""
+"""A reader that closes the pipe, such as `head`, is not a failure of any command."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def test_what_is_no_plan_is_refused(palimpsest: CommandLine, plan: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "why"), [(None, "cannot be read (No such file"), ("nope", "is no JSON"),
+    ("content", "why"), [(None, "cannot be read (No such file"), ("nope", "is not JSON"),
                          ("[1]", "has no hits")],
 )  # fmt: skip
 def test_a_plan_that_is_none_is_told_from_another_file(

@@ -102,7 +102,7 @@ def test_a_whole_number_is_a_word_however_it_is_kept() -> None:
     """A table of numbers with a gap contains floats."""
     assert applied({"text": "Ada sings.", "user_id": 17.0, "id": 3})["owner_id"] == "17"
     assert applied({"text": "Ada sings.", "user_id": 17.5})["owner_id"] == 17.5
-    assert applied({"text": "Ada sings.", "user_id": True})["owner_id"] is True, "it is no number"
+    assert applied({"text": "Ada sings.", "user_id": True})["owner_id"] is True, "not a number"
 
 
 def test_a_row_keeps_all_its_fields() -> None:

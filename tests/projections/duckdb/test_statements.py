@@ -18,7 +18,7 @@ from palimpsest.projections.duckdb.queries import ensure_views, query
 SEGMENTS = "{store}/projections/segments"
 
 FORBIDDEN = [
-    # Whatever is no SELECT, alone or behind one.
+    # Whatever is not a SELECT, alone or after one.
     "EXPLAIN ANALYZE COPY (SELECT 1) TO '{store}/log.sqlite'",
     "EXPLAIN ANALYZE COPY (SELECT 1) TO '{store}/projections/segments/x.csv'",
     "EXPLAIN SELECT 1",

@@ -272,7 +272,7 @@ def test_the_ledger_is_asked_for_a_twin_behind_many_that_are_nearer(tmp_path: Pa
     project(tmp_path, history)
     asked, query = RecallOptions(1, folding=Folding(STANDARD)), of("The kettle sings.")
     [found] = recall_both(tmp_path, history.log, "ada", query, asked)
-    assert (found["memory_id"], found["folded"]) == (oldest, []), "one elsewhere is no twin"
+    assert (found["memory_id"], found["folded"]) == (oldest, []), "one elsewhere is not a twin"
     history.admit("ada", "The kettle sings in 0 keys", vector=twin)
     project(tmp_path, history)
     assert recall_lance.recall(tmp_path, history.log, "ada", query, asked) is None
@@ -304,7 +304,7 @@ def test_the_ledger_is_asked_about_a_pair_that_only_rounding_may_fold(
 
 
 def test_the_ledger_is_asked_about_hits_of_one_frame(tmp_path: Path) -> None:
-    """Only it knows who told them apart; whoever is no hit does not count."""
+    """Only it knows who told them apart; what is not a hit does not count."""
     history = History()
     same = vector_of("She lives in")
     for place in ("Rome", "Oslo"):

@@ -230,7 +230,7 @@ def test_the_fold_knows_every_event_and_counts_each_once() -> None:
 
 
 def test_an_earlier_time_in_the_log_does_not_turn_the_clock_back() -> None:
-    """Logs may come from elsewhere: what is decided next is no earlier than what is known."""
+    """Logs may come from elsewhere: what is decided next is not earlier than what is known."""
     history = given(say("a", "Tea"))
     (event,) = history.log
     for later in (-1, 1):

@@ -232,7 +232,7 @@ def test_a_stores_budget_of_a_day_is_for_all_conversations(
 )
 def test_a_line_that_is_no_message_is_named_and_not_quoted(line: bytes) -> None:
     good = b'{"role": "user", "content": "a"}'
-    with pytest.raises(UsageError, match="line 3 is no message") as error:
+    with pytest.raises(UsageError, match="line 3 is not a message") as error:
         read_conversation([good, b"  ", line])
     assert line.decode(errors="replace") not in str(error.value)
 

@@ -205,7 +205,7 @@ FILED: dict[str, tuple[Callable[[Log], object], int, str]] = {
         "under no owner",
     ),
     "a policy is not listed": (lambda log: log.execute("DELETE FROM policies"), 1, "not listed"),
-    "a row that is no policy is listed as one": (
+    "a row that is not a policy is listed as one": (
         lambda log: log.execute("INSERT INTO policies VALUES (4)"),
         4,
         "and is none",

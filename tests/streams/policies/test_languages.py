@@ -176,10 +176,10 @@ def _with(key: str, value: str) -> Callable[[str], str]:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (_with("code", '"en"'), "is no language: code: English is built in"),
+        (_with("code", '"en"'), "is not a language: code: English is built in"),
         (
             lambda text: text.replace("code =", "kode ="),
-            "is no language: code: it is missing; kode",
+            "is not a language: code: it is missing; kode",
         ),
         (_with("code", '"Dutch"'), "code: String should match pattern"),
         (_with("negators", '"Niet"'), "negators.0: 'Niet' is not a single word in small"),
@@ -194,12 +194,12 @@ def _with(key: str, value: str) -> Callable[[str], str]:
         ),
         (
             _with("months", '["januari"]'),
-            "is no language: months: 12 entries are needed, from January on",
+            "is not a language: months: 12 entries are needed, from January on",
         ),
         (_with("starts", '"猫"'), "in a script without spaces"),
-        (_with("plurals", '"katten"'), "is no language: plurals: there is no such key"),
+        (_with("plurals", '"katten"'), "is not a language: plurals: there is no such key"),
         (_with("number_parts", '""'), "different, pair 2: these are near-identical"),
-        (lambda text: text + "\nsame_ = []", "is no language: same_: there is no such key"),
+        (lambda text: text + "\nsame_ = []", "is not a language: same_: there is no such key"),
         (
             lambda text: text.replace(
                 "same = [", 'same = [["Ada woont in Gent.", "Ada woont in Rome."],'

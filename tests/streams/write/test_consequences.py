@@ -185,7 +185,7 @@ def test_what_joined_the_face_that_is_out_joins_whom_it_would_have(runtime: Runt
 def test_a_fallback_that_joined_under_an_older_rule_stays(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once no cue kept a pair apart when nobody answered; that is no consequence of an un-merge."""
+    """Once no cue kept a pair apart when nobody answered; that follows from no un-merge."""
     _, newer = say(runtime, FIRST, NEWER)
     cats = "every winter evening since the move " + "cats {} sleep near our old kitchen stove"
     rows = ({"owner_id": "ann", "source": "cats", "id": n, "text": cats.format(n)} for n in "23")

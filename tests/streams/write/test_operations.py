@@ -316,7 +316,7 @@ def test_a_policy_that_could_not_be_recorded_is_not_in_force(
 
 @pytest.mark.parametrize("unknown", [NOBODY, NO_ID, "", "' OR 1=1 --", "ä" * 40])
 def test_an_id_that_nobody_has_is_refused_with_the_reason(runtime: Runtime, unknown: str) -> None:
-    """An id is what a person types: whatever it is, it is no bug, and stops no writer."""
+    """An id is what a person types: whatever it is, it is not a bug, and stops no writer."""
     [known] = ids(*submit(runtime, "one thing"))
     requests: list[AnyRequest] = [
         MergeRequest(request_id=fresh(), a=unknown, b=known),

@@ -198,7 +198,7 @@ class Hour:
         return [sys.executable, "-m", "palimpsest", "--store", "store", *words]
 
     def ask_judge(self) -> dict[str, Any]:
-        """Have a judge that errs answer the waiting questions."""
+        """Answer the waiting questions by a judge that errs."""
 
         def judge(older: str, newer: str) -> str:
             same = self.texts.same(older, newer)

@@ -1,4 +1,4 @@
-"""The table by language counts what a policy does with pairs, and whom a newcomer reaches."""
+"""The table by language counts what a policy does with pairs, and what a newcomer reaches."""
 
 from __future__ import annotations
 

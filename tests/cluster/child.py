@@ -60,7 +60,7 @@ def live(plan: Plan) -> int:
 
 
 def _watch_the_restoration(effect: Callable[[str], object]) -> None:
-    """Have the steps of `topics restore` be effects; few records are published at once."""
+    """Make the steps of `topics restore` effects; few records are published at once."""
     restore.AT_ONCE = 3
     for name in ("_delete", "create_one", "_fill_anew"):
         vars(restore)[name] = _told_after(vars(restore)[name], partial(effect, f"restore:{name}"))
@@ -134,7 +134,7 @@ class SlowEngine(StubEngine):
 
 
 def _slow_down(seconds: float) -> None:
-    """Have a rebuild wait before each batch."""
+    """Make a rebuild wait before each batch."""
     taking = vars(replica)["take_over"]
 
     def slowly(*arguments: Any) -> None:

@@ -95,7 +95,7 @@ class Cluster:
             await client.publish(offered)
 
     def ask(self, request: AnyRequest) -> Mapping[str, Any]:
-        """Have a request carried out, and return the answer as it came."""
+        """Send a request, and return the answer unchanged."""
         return self.run(self._ask(request))
 
     async def _ask(self, request: AnyRequest) -> Mapping[str, Any]:
@@ -215,7 +215,7 @@ class Cluster:
 
 
 class Clients:
-    """A cluster's clients that stay: to connect anew costs more than most of what tests ask."""
+    """A cluster's clients, kept: connecting again costs more than most of what tests ask."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -235,7 +235,7 @@ class Clients:
         self._runner.run(self._client.publish(offered))
 
     def ask(self, request: AnyRequest) -> Mapping[str, Any]:
-        """Have a request carried out, and return the answer as it came."""
+        """Send a request, and return the answer unchanged."""
         return self._runner.run(self._client.ask_each([(request, None)]))[0].to_json()
 
     def ends(self) -> dict[tuple[str, int], int]:

@@ -70,7 +70,7 @@ def new_manager(
 async def bring(
     manager: PartitionManager, connection: Connection, topics: Topics, offsets: Sequence[int]
 ) -> list[int]:
-    """Have a manager decide on some of the records of `HOME` alone; the offsets it acknowledged."""
+    """Let a manager decide on some of the records of `HOME`; the offsets that it acknowledged."""
     done: list[int] = []
     all_done = asyncio.Event()
 

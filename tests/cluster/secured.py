@@ -1,6 +1,6 @@
 """What the shared broker has beside plain connections: TLS with passwords, and with certificates.
 
-Its certificates are made anew for each broker, and vouch for themselves.
+Its certificates are made for each broker, and are self-signed.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def certificate(folder: Path, name: str, password: str | None = None) -> None:
 
 
 def let_in_by_scram(bootstrap: str) -> None:
-    """Have the broker know the user's password for SCRAM: it keeps what follows from it."""
+    """Tell the broker the user's password for SCRAM; it keeps only what is derived from it."""
     from confluent_kafka.admin import (  # type: ignore[attr-defined]
         AdminClient,
         ScramCredentialInfo,

@@ -42,7 +42,7 @@ def no_cluster(reason: str) -> None:
 
 @pytest.fixture(scope="session")
 def wanted() -> None:
-    """Skips whoever needs a broker where none is wanted."""
+    """Skips tests that need a broker if none is wanted."""
     if os.environ.get("PALIMPSEST_REQUIRE_CLUSTER") == "0":
         pytest.skip("no cluster is wanted: PALIMPSEST_REQUIRE_CLUSTER=0")
 

@@ -28,7 +28,7 @@ USERS = "users"
 def shared_broker(folder: Path) -> Iterator[dict[str, str]]:
     """Where the broker of a folder listens (secured.py); started where none runs.
 
-    NotAvailableError where there is no Java; BrokerError where it does not come up.
+    NotAvailableError if there is no Java; BrokerError if it does not start.
     """
     with (folder / USERS).open("a") as users:
         with locked(folder):

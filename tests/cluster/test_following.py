@@ -67,7 +67,7 @@ def history(tmp_path: Path) -> list[bytes]:
 
 
 def take_over(folder: Path, history: list[bytes]) -> None:
-    """Have a store in the folder that follows up to here."""
+    """Make a store in the folder that follows up to here."""
     replica = ProjectedReplica(folder, ONE)
     replica.starts(IDENTITY)
     replica.take(records(ONE, history, 0), offsets(ONE, len(history)), IDENTITY)
@@ -224,7 +224,7 @@ class Cancelling:
 def test_what_aiokafka_cancels_is_no_end_of_ours(
     is_told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where it is told to end, it is nothing; else it is the connection that broke."""
+    """If it is told to end, nothing is raised; otherwise the error of the broken connection."""
 
     async def run() -> None:
         stop = asyncio.Event()
@@ -326,7 +326,7 @@ async def give_up(connection: Connection, at: TopicPartition) -> None:
         await producer.stop()
 
 
-# -- a store anew beside a live one --------------------------------------------------------------
+# -- a new store beside a live one ----------------------------------------------------------------
 
 SHOWN = ("candidates", "memories", "joins", "decisions")
 
@@ -375,7 +375,7 @@ def test_a_store_from_the_beginning_equals_the_one_that_goes_on(
 
 
 async def decide(connection: Connection, topics: Topics, decided: list[bytes]) -> None:
-    """Have decisions in their topic, as a worker would."""
+    """Publish decisions to their topic, as a worker would."""
     producer = AIOKafkaProducer(bootstrap_servers=connection.bootstrap)
     await producer.start()
     try:
@@ -390,7 +390,7 @@ async def decide(connection: Connection, topics: Topics, decided: list[bytes]) -
 async def following(
     folder: Path, connection: Connection, topics: Topics
 ) -> AsyncIterator[Callable[[], Awaitable[None]]]:
-    """Have a projector running; gives what waits until it has all that is decided by then."""
+    """Run a projector; yields a function that waits until it has everything decided so far."""
     stop, moved, at = asyncio.Event(), asyncio.Event(), dict[TopicPartition, int]()
 
     def observe(_records: int, further: Offsets) -> None:

@@ -1,4 +1,4 @@
-"""The gateway to a cluster: whom it asks, and that it waits for what every request did."""
+"""The gateway to a cluster: which partitions it asks, and that it waits for the effects."""
 
 from __future__ import annotations
 
@@ -344,7 +344,7 @@ def test_a_refusal_is_raised_or_returned(opened: Palimpsest, ask: Asking) -> Non
 def test_only_the_owners_partition_is_asked(
     connection: Connection, topics: Topics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody answers here, and the error names whom was asked."""
+    """Nobody answers here, and the error names the address that was asked."""
     monkeypatch.setattr(client, "ANSWER_SECONDS", 0.0)
     request = AccessRequest(request_id=str(uuid4()), candidate_id="somebody's")
 

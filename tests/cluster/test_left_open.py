@@ -39,7 +39,7 @@ def trusting(connection: Connection) -> Iterator[None]:
 
 
 def leave_open(manager: PartitionManager) -> None:
-    """Have the coordinator know of none of the partitions in which transactions are to be ended."""
+    """Make the coordinator forget the partitions in which transactions are to be ended."""
     producer: PartitionProducer = vars(manager)["_assigned"][HOME].producer
     transaction = vars(vars(producer)["_producer"])["_txn_manager"]
     vars(transaction)["maybe_add_partition_to_txn"] = vars(transaction)["_txn_partitions"].add

@@ -1,4 +1,4 @@
-"""What cannot be read becomes a dead letter as it came, and never stops those behind it."""
+"""What cannot be read becomes a dead letter as it came, and never stops those after it."""
 
 from __future__ import annotations
 

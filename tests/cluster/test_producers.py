@@ -151,7 +151,7 @@ def test_without_kafkas_command_its_script_says_so(tmp_path: Path) -> None:
 
 
 def compress_decisions(cluster: Cluster, codec: str) -> None:
-    """Have the brokers write them so, whatever the worker sends."""
+    """Make the brokers write them in this form, whatever the worker sends."""
     change(cluster.connection, cluster.topics, "decisions", {"compression.type": codec})
 
 

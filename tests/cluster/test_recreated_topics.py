@@ -1,4 +1,4 @@
-"""Topics that are deleted and made anew while processes run: no two histories are ever mixed."""
+"""Topics that are deleted and recreated while processes run: no two histories are ever mixed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.streams.write.runtime import Runtime, inputs
 
 STREAM = [*lines(rows(40, owners=5))]
 KNOWN = 50
-"""An offset up to which a topic was known, before it was made anew with fewer records."""
+"""An offset up to which a topic was known, before it was recreated with fewer records."""
 
 
 def test_what_is_read_never_goes_back(connection: Connection, topics: Topics) -> None:

@@ -22,7 +22,7 @@ FIRST, SECOND, THIRD = STREAM[:30], STREAM[30:50], STREAM[50:]
 
 
 def decide(cluster: Cluster, some: list[bytes]) -> str:
-    """Have a worker decide on rows and end; what it told."""
+    """Let a worker decide on rows and end; returns what it logged."""
     worker = cluster.worker()
     cluster.publish(inputs(some))
     cluster.decided()

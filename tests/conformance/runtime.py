@@ -28,13 +28,13 @@ class Runtime(Protocol):
         """
 
     def ask(self, request: AnyRequest) -> Mapping[str, Any]:
-        """Have a request carried out; RefusedError where it cannot be."""
+        """Carry out a request; RefusedError if it is refused."""
 
     def dry_run(self, request: AnyRequest) -> Mapping[str, Any]:
         """What a request would do."""
 
     def verify(self, judge: PairJudge) -> Tally:
-        """Have a verifier ask a judge about all that waits, and wait until it is carried out."""
+        """Ask a judge about everything that waits, by a verifier, and wait for the effects."""
 
     def log(self) -> list[bytes]:
         """Every event as its line, in an order that keeps each owner's."""

@@ -301,7 +301,7 @@ def test_a_request_that_comes_twice_has_one_effect(shared: Runtime, name: str) -
 def test_a_request_is_answered_as_it_was_after_a_restart_whatever_came_since(
     runtime: Runtime,
 ) -> None:
-    """By owners of several partitions, too, and where it was refused or changed nothing."""
+    """By owners of several partitions, too, and if it was refused or changed nothing."""
     runtime.submit(STREAM)
     [first] = runtime.submit([row("Ada plays chess", 901)])
     chess = str(first["candidate_id"])
@@ -730,7 +730,7 @@ def test_a_late_verdict_brings_no_displaced_text_back(
 
 
 def test_a_memory_that_was_taken_apart_stays_apart(history: History) -> None:
-    """Also those of its members whom no join connected."""
+    """Also those of its members that no join connected."""
     a, b, c = history.say(boats(2), boats(3, "dusk"), boats(4, "dusk"))
     history.settle(b, {a: "same"})
     history.settle(c, {b: "same"})

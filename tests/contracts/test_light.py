@@ -38,7 +38,7 @@ KINDS: tuple[type[Any], ...] = get_args(AnyEvent)
 LOGS = sorted(FOLDER.glob("*.jsonl"))
 LINES = [line for log in LOGS for line in log.read_bytes().splitlines()]
 OWN: json.Decoder[AnyEvent] = json.Decoder(AnyEvent)
-"""What reads our own lines, without pydantic behind it."""
+"""What reads our own lines, without pydantic."""
 
 
 def alike(one: Any, other: Any) -> bool:
@@ -91,7 +91,7 @@ LIGHTS = {kind.__name__: kind for kind in lights()}
 
 
 def disagreements(kind: type[Light], schema: dict[str, Any]) -> list[str]:
-    """What a struct says otherwise than its schema: fields, their order, what is optional."""
+    """How a struct differs from its schema: fields, their order, what is optional."""
     fields = wire_fields(kind)
     defaults = {
         name: orjson.loads(orjson.dumps(field.default))
@@ -355,7 +355,7 @@ FOREIGN = {
     "no type": LINE.replace(b'"type":', b'"was":'),
     "a type twice": LINE[:-1] + b',"type":"palimpsest.accessed.v1"}',
     "two types": LINE[:-1] + b',"type":"palimpsest.retracted.v1"}',
-    "more behind it": LINE + b" 1",
+    "more after it": LINE + b" 1",
     "two lines": LINE + LINE,
     "a mark of byte order": b"\xef\xbb\xbf" + LINE,
     "cut": LINE[:-1],

@@ -1,4 +1,4 @@
-"""A request that could not be carried out is refused where it is made."""
+"""A request that could not be carried out is refused when it is made."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Owner:
         return self.runtime.submit(rows)
 
     def ask(self, request: AnyRequest) -> Mapping[str, Any]:
-        """Have a request carried out."""
+        """Carry out a request."""
         return self.runtime.ask(request)
 
     def judged(

@@ -59,7 +59,7 @@ def lacking(owner: Owner) -> int:
 
 
 def embed(owner: Owner) -> dict[str, Any]:
-    """Have vectors follow; it may be the first time that the model is asked."""
+    """Embed the texts late; it may be the first time that the model is asked."""
     with suppress(RefusedError):
         return dict(owner.ask(EmbedRequest(request_id=fresh(), owner_id=owner.name)))
     return dict(owner.ask(EmbedRequest(request_id=fresh(), owner_id=owner.name)))

@@ -167,7 +167,7 @@ def write_labels() -> None:
 
 
 def prepare_audit(store: Prepared, step: str) -> None:
-    """Have an audit of the one join as far as a step needs it."""
+    """Take an audit of the one join as far as a step needs it."""
     steps: dict[str, tuple[str, ...]] = {
         "open": ("open", "--probes", "0"),
         "label": ("label", store.standing, "right"),

@@ -453,7 +453,7 @@ class Story:
         return {"candidate_id": self._random.choice(found).id} if found else None
 
     def paired(self) -> dict[str, Any] | None:
-        """Two of whom something was said, or any other two."""
+        """Two about which something was said, or any other two."""
         said = [
             {"a": one.a, "b": one.b}
             for one, _ in self.asked

@@ -298,7 +298,7 @@ def l8_redo_restores(policy: Policy, story: list[Act], which: int) -> None:
 def taken_apart_stays_apart(policy: Policy, story: list[Act], which: int) -> None:
     """No two parts of a memory taken apart whole can be joined again by anything automatic.
 
-    Save where both have the same text: an update went back to it.
+    Unless both have the same text: an update went back to it.
     And when all of it is taken back, all is as it was.
     """
     told = play(policy, story)
@@ -356,9 +356,9 @@ def l9_separations_bind(policy: Policy, story: list[Act]) -> None:
 
 
 def batches_leave_questions_open(policy: Policy, story: list[Act]) -> None:
-    """A batch's join makes nobody one memory with whom the judge is being asked about.
+    """A batch joins no candidate with another that the judge is being asked about.
 
-    Save who was so before: a person, or a settlement, may have joined the two another way.
+    Unless they were joined before: a person or a settlement may have joined them another way.
     """
     ledger = Ledger("ada")
     for event in play(policy, story).world.log:

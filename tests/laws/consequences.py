@@ -94,7 +94,7 @@ def equals_without(policy: Policy, story: list[Act], which: int, late: list[Answ
 
 
 def _as_decided(entry: Entry) -> tuple[object, ...]:
-    """Whom a candidate joined and as what, whom it was compared with, and what it waits for."""
+    """What a candidate joined, and how; what it was compared with; and what it waits for."""
     edge = arrival_join(entry)
     join = (edge.older.id, edge.face, [*edge.texts.values()][:1]) if edge else None
     return join, entry.asked, entry.open, entry.closed

@@ -72,7 +72,7 @@ class House(Protocol):
         """Decide on rows."""
 
     def ask(self, request: AnyRequest, door: str) -> Answer:
-        """Have a request carried out, by a door; the same request comes again after a death."""
+        """Carry out a request at a door; after a death the same request comes again."""
 
     def restart(self) -> None:
         """Another process takes the place of this one, which may be dead."""
@@ -129,7 +129,7 @@ class Embedded:
         return from_json(orjson.loads(told))
 
     def ask_together(self, requests: Sequence[AnyRequest]) -> list[Answer]:
-        """Have requests carried out in as few transactions as may be."""
+        """Carry out requests in as few transactions as possible."""
         answers = serve_all(self.writer, map(PendingRequest, requests))
         return [_as_it_travels(answer) for answer in answers]
 

@@ -61,7 +61,7 @@ def _lines(log: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 def decisions_see_nobody_expired(policy: Policy, story: list[Act]) -> None:
-    """At the moment of its event, nobody whom a newcomer is compared with or joins has expired.
+    """At the moment of its event, nothing that a newcomer is compared with or joins has expired.
 
     A face speaks for its memory, so under `search: memories` it is the memory that has not; so does
     a composed text, which is repeated. A repeat may join somebody who is retracted.

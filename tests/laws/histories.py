@@ -499,7 +499,7 @@ class Playback:
                 self.steps.append((command, self.world.run(command)))
 
     def command(self, act: Act) -> Command | None:
-        """The command that an act means now; None where there is nothing to name."""
+        """The command that an act means now; None if there is nothing to name."""
         match act:
             case Nothing() | Whole() | Remembering() | HoldBack() | SettleAgain():
                 return None

@@ -198,7 +198,7 @@ TEXT_OF_OTHERS: list[Act] = [
     *(Say(11), Say(8, hours_ago=1), Judge(which=1, answers=("update",)), Say(0), Say(9), Say(2)),
     *[Judge(which=2, answers=("compose",), point=4)] * 2,
 ]
-"""A text was composed of two of whom one goes out, and then of others, whose it is from then on."""
+"""A text was composed of two, of which one leaves, and then of others, whose it is now."""
 
 
 BACK_TOGETHER: list[Act] = [

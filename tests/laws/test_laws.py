@@ -69,7 +69,7 @@ SUPPORTED: list[Act] = [
     *(Say(0), Say(1), OnJoin(which=0), Say(0, "!")),
     *(Pair(same=False, a=0, b=0, rank="review"), SettleAgain(which=0), Pair(same=True, a=0, b=0)),
 ]
-"""A person merges two whom a review has separated, and whom other joins hold together."""
+"""A person merges two that a review has separated, and that other joins hold together."""
 
 
 @example(ASKING, SUPPORTED)
@@ -120,7 +120,7 @@ TEXT_OF_ONE_MEMORY: list[Act] = [
     Pair(same=True, a=2, b=0),
     Judge(which=0, answers=("different", "compose")),
 ]
-"""A text about two whom only a person's merge makes one memory: without it the text joins them."""
+"""A text about two that only a person's merge makes one memory: without it the text joins them."""
 
 
 @patient
@@ -162,13 +162,13 @@ CLOSED_BY_THE_MERGE: list[Act] = [
     Pair(same=True, a=3, b=1),
     Judge(which=1, answers=("unusable", "unavailable")),
 ]
-"""Nobody answered about two whom only the merge made one memory."""
+"""Nobody answered about two that only the merge made one memory."""
 TEXT_BEHIND: list[Act] = [
     *(Say(1), Say(0), Say(2), Judge(which=0, answers=("same",)), Say(0, "!")),
     *(Judge(which=0, answers=("same",)), Pair(same=True, a=3, b=0)),
     Judge(which=2, answers=("different", "compose")),
 ]
-"""A text that cannot be kept, about two whom a person has made one memory: it closes nothing."""
+"""A text that cannot be kept, about two that a person has made one memory: it closes nothing."""
 
 
 @patient

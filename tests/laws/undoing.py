@@ -390,7 +390,7 @@ def _composed(world: World) -> set[str]:
 
 
 def overrules(world: World, command: Command) -> set[frozenset[str]] | None:
-    """The separated pairs that a person's word unites; None where the two are one memory already.
+    """The separated pairs that a person's word unites; None if the two are one memory already.
 
     A word that meets others in the two histories is not the same word in both.
     """
@@ -402,7 +402,7 @@ def overrules(world: World, command: Command) -> set[frozenset[str]] | None:
 
 
 def _united(ledger: Ledger, command: Command) -> tuple[Entry, Entry] | None:
-    """The two of which a word says that they are the same, where both are known."""
+    """The two that a statement says are the same, if both are known."""
     if isinstance(command, Reinstate):
         edge = ledger.edges.get(command.decision_id)
         return None if edge is None else (edge.older, edge.newer)

@@ -133,7 +133,7 @@ PREDICATES = (
     ("moved to Kent", "moved to Kent"),
     ("met Ada in Rome", "met Ada in Rome"),
 )
-"""What is said of somebody, and how it is said behind *I*; the last is never read by a name."""
+"""What is said of somebody, and how it is said after *I*; the last is never read by a name."""
 
 
 def sentence(subject: int, predicate: int) -> str:

@@ -237,7 +237,7 @@ def _with_both_behind(winner: Face, older: Face, newer: Face) -> Face:
 
 
 def _over(winner: Face, loser: Face) -> Face:
-    """The loser may come back: by its own text, or by one that stood behind it."""
+    """The loser may come back: by its own text, or by one that it had displaced."""
     back = replace(loser, displaced={}, needs_composition=False)
     displaced = {**loser.displaced, **winner.displaced}
     displaced |= dict.fromkeys([*loser.behind, loser.said], back)

@@ -240,7 +240,7 @@ def test_a_separation_by_a_nightly_run_has_the_judges_reason(tmp_path: Path, ada
 
 
 def faces(ada: OneOwner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the policy in force compare with faces, and the log say so."""
+    """Put a policy in force that compares with faces, and record it."""
     monkeypatch.setattr("tests.projections.histories.STANDARD", FACES)
     ada.nobody()
 

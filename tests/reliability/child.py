@@ -171,7 +171,7 @@ def live(plan: Plan) -> int:
 
 
 def _watch_the_judge(effect: Any) -> None:
-    """Have a verifier's steps be effects: an answer that came, is remembered, is brought."""
+    """Make a verifier's steps effects: an answer arrives, is remembered, is delivered."""
     _before(storage.VerdictCache, "put", lambda: effect("judge:asked"))
     _after(storage.VerdictCache, "put", lambda: effect("judge:remembered"))
     _before(store_questions.TableReading, "deliver", lambda: effect("verifier:brings"))
@@ -188,7 +188,7 @@ def _after(kind: type, name: str, told: Callable[[], object]) -> None:
 
 
 def take(stream: int, path: str, flags: int) -> None:
-    """Have a standard stream be a file."""
+    """Make a standard stream a file."""
     opened = os.open(path, flags, 0o666)
     os.dup2(opened, stream)
     os.close(opened)

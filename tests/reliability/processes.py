@@ -111,7 +111,7 @@ class Child:
         return self.status
 
     def kill(self, number: int = signal.SIGKILL) -> None:
-        """Send a signal; nothing where it has ended already: its id may be another's by then."""
+        """Send a signal; nothing if it has ended already: its id may be another's now."""
         if self.status is not None:
             return
         try:

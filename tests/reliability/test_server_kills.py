@@ -79,7 +79,7 @@ class Load:
             self._write(f"c{number}-{count}", number)
 
     def stop(self) -> None:
-        """Have each client end after its write."""
+        """Let each client end after its write."""
         self._stop.set()
 
     def _write(self, key: str, number: int) -> None:

@@ -54,7 +54,7 @@ def store(tmp_path: Path) -> Iterator[Palimpsest]:
 
 
 def with_effect(monkeypatch: pytest.MonkeyPatch, effect: Callable[[str], None]) -> None:
-    """Have sessions that are opened from now on call this before each effect."""
+    """Make sessions opened from now on call this before each effect."""
     monkeypatch.setattr(store_reader, "WriterSession", partial(WriterSession, effect=effect))
     monkeypatch.setattr(upkeep, "LiveProjections", partial(LiveProjections, effect=effect))
 

@@ -234,7 +234,7 @@ from palimpsest.streams.embedded import pipeline
 from palimpsest.streams.embedder import DEFAULT_MODEL
 from tests.stub_engine import load_stub
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has it ignored behind `&`
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it after `&`
 importing.MANY_ROWS, pipeline.WINDOW = 100, 16
 projecting.usable_cores, store.load_engine = lambda: 2, load_stub
 folder, source, when, what = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]

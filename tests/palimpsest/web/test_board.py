@@ -984,7 +984,7 @@ def test_a_verdict_has_its_reasoning_and_few_words_in_common_are_shown(served: U
 
 
 async def judged(server: Server, owner: str, *, reasoning: str | None = None) -> None:
-    """Have the judge call the one pair of an owner the same, and the queue read again."""
+    """Let the judge call the one pair of an owner the same, and read the queue again."""
     [asked] = await server.twin.sql("FROM review_queue WHERE owner_id = ?", [owner])
     verdict = Verdict(
         neighbour_id=asked["existing_id"], answer="same", model="claude", reasoning=reasoning

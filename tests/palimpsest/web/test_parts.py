@@ -259,7 +259,7 @@ class Read:
         return []
 
     async def begin(self) -> int:
-        """Have the queue read if it is time; returns the number of reads so far."""
+        """Read the queue if it is time; returns the number of reads so far."""
         self.board.begin()
         if self.board._aside is not None:
             await self.board._aside

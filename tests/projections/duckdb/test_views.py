@@ -340,7 +340,7 @@ sys.stdin.read()
 
 @contextmanager
 def held(file: Path) -> Iterator[None]:
-    """Have another process keep the file open for writing, and change it, while the block runs."""
+    """While the block runs, another process keeps the file open for writing, and changes it."""
     with subprocess.Popen(
         [sys.executable, "-c", HOLDS, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as analyst:

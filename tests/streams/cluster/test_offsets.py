@@ -120,7 +120,7 @@ def test_each_record_that_cannot_be_read_is_a_dead_letter_though_its_bytes_came_
 
 
 def test_a_replica_has_each_decision_once_however_often_it_is_read(tmp_path: Path) -> None:
-    """As where it was published, and the brokers did not say at which offset."""
+    """As if it was published, and the brokers did not say at which offset."""
     history = given(say("a", "Tea"), say("b", "Milk"), say("c", "Mate"))
     lines = [encode(event) for event in history.log]
     with PartitionReplica.create(tmp_path / "replica.sqlite") as log:

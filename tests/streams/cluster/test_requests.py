@@ -82,7 +82,7 @@ class Partition:
         return sum(len(events) for events, _, _ in self.taken)
 
     def asked(self, request: AnyRequest) -> Any:
-        """Have a request carried out; its answer, which has to be the last thing published."""
+        """Carry out a request; returns its answer, which has to be the last thing published."""
         self.bring(request)
         _, others, done = self.taken[-1]
         assert [one.offset for one in done] == [self._offset]

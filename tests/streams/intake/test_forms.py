@@ -222,7 +222,7 @@ def test_two_columns_of_one_name_are_reported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-16-le"])
 def test_a_table_in_utf_16_is_told_as_that(encoding: str, tmp_path: Path) -> None:
-    """As spreadsheets write it where they are asked for Unicode."""
+    """As spreadsheets write it if they are asked for Unicode."""
     begin = "" if encoding == "utf-16" else "\ufeff"
     table = f"{begin}owner_id,text\nada,Ada paints\n".encode(encoding)
     with pytest.raises(UsageError, match=r"rows\.csv is in UTF-16: write it as UTF-8"):

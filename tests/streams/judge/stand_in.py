@@ -27,7 +27,7 @@ def different(_pair: JudgedPair) -> Answer:
 class StandIn:
     """Answers `rule` of each pair, and joins texts with a plus.
 
-    `away`: nobody answers, and `why`. `gate`: an answer waits for it, where it is given.
+    `away`: nobody answers, and `why`. `gate`: an answer waits for it, if it is given.
     """
 
     def __init__(

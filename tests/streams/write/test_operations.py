@@ -69,7 +69,7 @@ def fresh() -> str:
 
 
 def ask(runtime: Runtime, request: Request) -> JsonObject:
-    """Carry out and commit, also where it is refused."""
+    """Carry out and commit, even if it is refused."""
     try:
         return execute(runtime.writer, request)
     finally:
@@ -480,7 +480,7 @@ def test_restore_brings_back_what_retract_took(filled: Runtime) -> None:
 def test_reinstating_brings_back_what_reverse_took_out(
     filled: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where it was cut short: asked again, it does the rest and names everything."""
+    """Also if it was cut short: asked again, it does the rest and names everything."""
     made_up = JoinSelection(source="made-up")
     by_hand = ReverseRequest(request_id=fresh(), selection=JoinSelection(owner_id="owner 2"))
     ask(filled, by_hand)

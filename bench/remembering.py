@@ -63,6 +63,8 @@ NAMES = {
     "salon": ("Brianna",),
     "bench": ("Henrik",),
     "rank": ("Yusuf",),
+    "yard": ("Aoife",),
+    "games": ("Thiago",),
 }
 """The owner of each day; declared as a name together with *the user* and *I*."""
 SESSIONS, SESSION_ROWS = 50, 20
@@ -71,8 +73,8 @@ OF_OTHERS = ("i ", "i'", "my ")
 FACTS = [
     orjson.loads(line) for line in Path(__file__).with_name("day.jsonl").read_bytes().splitlines()
 ]
-"""Of 25 days: facts in five wordings, with a question; what is so `after` a change, if one comes;
-and of sixteen days what is `near` a fact, but another one."""
+"""Of 27 days: facts in five wordings, with a question; what is so `after` a change, if one comes;
+and of eighteen days what is `near` a fact, but another one."""
 
 
 Gold = tuple[int, bool]

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from palimpsest.streams.core.frames import by_face_moment, framed, of_one_frame, told_apart
+from palimpsest.streams.core.frames import (
+    Framed,
+    by_face_moment,
+    framed,
+    of_one_frame,
+    told_apart,
+)
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.guard import (
     is_note,
@@ -64,32 +70,36 @@ class Newer:
         self._ledger = ledger
         self._names = names
         near = [*heads, *further]
-        self._saying: dict[tuple[str, ...], list[Memory]] = {}
-        self._said_before: dict[tuple[str, ...], list[Memory]] = {}
+        self._saying: dict[int, list[Memory]] = {}
+        self._said_before: dict[int, list[Memory]] = {}
+        faces: list[tuple[Memory, str, frozenset[int]]] = []
         for memory in near:
-            now, before = _said(memory)
-            for texts, by_saying in ((now, self._saying), (before, self._said_before)):
-                for text in texts:
-                    by_saying.setdefault(kept_saying(text, names), []).append(memory)
-        self._wordings = {
-            head.id: [
-                (framed(wording, names, text), kept_saying(text, names))
-                for wording in self._wordings_of(head)
-                for text in _said(wording)[0]
-            ]
-            for head in heads
-        }
+            text = memory.text
+            same, keys = kept_saying(text, names)
+            faces.append((memory, text, keys))
+            self._saying.setdefault(same, []).append(memory)
+            if len(memory.members) > 1:
+                self._add_others(memory, text)
+        self._wordings = {head.id: self._wordings_of(head) for head in heads}
         wanted = {
             key
             for wordings in self._wordings.values()
-            for older, _ in wordings
+            for forms in wordings.values()
+            for older in forms.values()
             for key in older.keys
         }
         self._by_key: dict[int, list[tuple[Memory, str]]] = {}
-        for memory in near:
-            for statement in kept_statements(memory.text, names):
-                for key in wanted.intersection(kept_frame_keys(statement, names)):
-                    self._by_key.setdefault(key, []).append((memory, statement))
+        for memory, text, keys in faces:
+            if not wanted.isdisjoint(keys):  # rarely
+                for statement in kept_statements(text, names):
+                    for key in wanted.intersection(kept_frame_keys(statement, names)):
+                        self._by_key.setdefault(key, []).append((memory, statement))
+
+    def _add_others(self, memory: Memory, face: str) -> None:
+        """File a memory under its further texts."""
+        for texts, by_saying in zip(_said(memory), (self._saying, self._said_before), strict=True):
+            for text in texts - {face}:
+                by_saying.setdefault(kept_saying(text, self._names).same, []).append(memory)
 
     def of(self, head: Memory) -> set[str]:
         """The ids of the memories that may replace this one, or another wording of it.
@@ -100,8 +110,7 @@ class Newer:
         """
         since = by_face_moment(head)
         found = set[str]()
-        for older, saying in self._wordings[head.id]:
-            wording = older.memory
+        for wording, forms in self._wordings[head.id].items():
             least = max(since, by_face_moment(wording))
             found |= {
                 asking.memory.id
@@ -112,29 +121,31 @@ class Newer:
             }
             found |= {
                 newer.id
-                for newer in self._said_before.get(saying, ())
+                for same in forms
+                for newer in self._said_before.get(same, ())
                 if by_face_moment(newer) > least and not told_apart(self._ledger, wording, newer)
             }
-            mates = {mate for key in older.keys for mate in self._by_key.get(key, ())}
-            found |= {
-                newer.id
-                for newer, statement in mates
-                if by_face_moment(newer) > least
-                and of_one_frame(self._ledger, older, framed(newer, self._names, statement))
-            }
+            for older in forms.values():
+                mates = {mate for key in older.keys for mate in self._by_key.get(key, ())}
+                found |= {
+                    newer.id
+                    for newer, statement in mates
+                    if by_face_moment(newer) > least
+                    and of_one_frame(self._ledger, older, framed(newer, self._names, statement))
+                }
         return found
 
-    def _wordings_of(self, head: Memory) -> list[Memory]:
-        """A memory and those that may say the same.
+    def _wordings_of(self, head: Memory) -> dict[Memory, dict[int, Framed]]:
+        """A memory and those that may say the same, each with what it says, by its hash.
 
         They say the same of the owner in the same words, or are near, with a pending question about
         both.
         """
-        found = [head]
-        start = 0
+        found = {head: self._forms(head)}
+        new = [head]
         for _ in range(STEPS):
-            end = len(found)
-            for memory in found[start:end]:
+            steps, new = new, []
+            for memory in steps:
                 others = [
                     asked.memory if asking.memory is memory else asking.memory
                     for asking, asked in _questions(self._ledger, memory)
@@ -142,13 +153,20 @@ class Newer:
                 ]
                 others += [
                     other
-                    for text in _said(memory)[0]
-                    for other in self._saying.get(kept_saying(text, self._names), ())
+                    for same in found[memory]
+                    for other in self._saying.get(same, ())
                     if other is not memory and not told_apart(self._ledger, memory, other)
                 ]
-                found += [other for other in dict.fromkeys(others) if other not in found]
-            start = end
+                for other in others:
+                    if other not in found:
+                        found[other] = self._forms(other)
+                        new.append(other)
         return found
+
+    def _forms(self, memory: Memory) -> dict[int, Framed]:
+        """What a memory says now: one form of texts that only call the owner otherwise."""
+        texts = {kept_saying(text, self._names).same: text for text in sorted(_said(memory)[0])}
+        return {same: framed(memory, self._names, text) for same, text in texts.items()}
 
 
 def _said(memory: Memory) -> tuple[set[str], set[str]]:

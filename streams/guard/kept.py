@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 from palimpsest.streams.guard.data.tables import BUILT_IN, Tables
 from palimpsest.streams.guard.frames import frame_keys
@@ -12,6 +13,17 @@ from palimpsest.streams.guard.state import clauses
 
 SHORT = 1_024
 """Maximum number of characters of a short text; nearly all memories are short."""
+
+
+class Saying(NamedTuple):
+    """What a text says of its owner: hashes.
+
+    `same` is that of all texts which only call the owner otherwise; possessives count as the
+    owner's, as for frames. `keys` are those of its statements' frames.
+    """
+
+    same: int
+    keys: frozenset[int]
 
 
 def kept_reading(
@@ -73,11 +85,8 @@ def kept_statements(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
     return (text, *_clauses(text)) if names and len(text) <= SHORT else (text,)
 
 
-def kept_saying(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """What a text says of its owner: the same for texts that only call the owner otherwise.
-
-    Possessives count as the owner's, as for frames: it joins nothing.
-    """
+def kept_saying(text: str, names: tuple[str, ...]) -> Saying:
+    """What a text says of its owner, to be looked up among others."""
     return (_saying if len(text) <= SHORT else _saying.__wrapped__)(text, names)
 
 
@@ -87,8 +96,11 @@ _clauses = lru_cache(maxsize=4_096)(clauses)
 
 
 @lru_cache(maxsize=4_096)
-def _saying(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    return kept_for_frames(text, names).statement.lows
+def _saying(text: str, names: tuple[str, ...]) -> Saying:
+    statements = kept_statements(text, names)
+    keys = frozenset(key for each in statements for key in kept_frame_keys(each, names))
+    [same] = map(hash, [kept_for_frames(text, names).statement.lows])
+    return Saying(same, keys)
 
 
 @lru_cache(maxsize=32_768)

@@ -95,7 +95,7 @@ _subject = lru_cache(maxsize=4_096)(subject_of)
 _clauses = lru_cache(maxsize=4_096)(clauses)
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=16_384)
 def _saying(text: str, names: tuple[str, ...]) -> Saying:
     statements = kept_statements(text, names)
     keys = frozenset(key for each in statements for key in kept_frame_keys(each, names))

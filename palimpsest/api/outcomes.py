@@ -14,12 +14,12 @@ Became = Literal["stored", "joined", "waiting", "withheld"]
 SENTENCES: Mapping[Became, str] = {
     "stored": "Stored as {memory}.",
     "joined": "Joined {memory}, which says the same; nothing was lost.",
-    "waiting": "Stored as {memory}; waiting for a check whether another memory says the same."
-    " A search finds it meanwhile.",
+    "waiting": "Stored as {memory}; waiting for a check whether another memory says the same.",
     "withheld": "Withheld: this text was forgotten before, and a search does not find it"
     " unless a person lets it in.",
 }
 
+MEANWHILE = " A search finds it meanwhile."
 OVER = " It has expired already: a search finds it by show_expired alone."
 
 EARLIER = "Said before with another value; to replace it: {way}:"
@@ -41,5 +41,7 @@ def say_outcome(outcome: Mapping[str, Any], memory_id: str) -> str:
     if outcome["result"] == "published":
         return "Sent: a worker of the cluster stores it, or joins it to a known memory."
     known = "Known already by this id, nothing was added. " if outcome["result"] == "known" else ""
-    over = OVER if outcome["reason"] == EXPIRED else ""
-    return known + SENTENCES[became(outcome)].format(memory=f"memory {memory_id}") + over
+    what = became(outcome)
+    found = MEANWHILE if what == "waiting" else ""
+    found = OVER if outcome["reason"] == EXPIRED else found
+    return known + SENTENCES[what].format(memory=f"memory {memory_id}") + found

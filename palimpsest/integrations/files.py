@@ -31,6 +31,10 @@ class MemoryFiles:
         whole = normpath(given)
         if not _is_in(whole, self._folder):
             raise UsageError(f"the path must be in {self._folder}")
+        try:
+            whole.encode()
+        except UnicodeEncodeError:
+            raise UsageError("the path contains a lone surrogate") from None
         return whole
 
     def lines(self, path: str) -> list[str]:

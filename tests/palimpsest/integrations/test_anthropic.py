@@ -243,3 +243,12 @@ def test_the_sdk_runs_it_for_a_model(memories: Palimpsest, tool: PalimpsestMemor
     assert "Ada lives in Rome" in str(results[0]["content"])
     assert results[1]["is_error"]
     assert memories.recall("ada", "Ada lives in Rome", k=1)[0]["face"] == "Ada lives in Rome"
+
+
+@pytest.mark.parametrize("command", ["view", "create", "delete"])
+def test_a_path_with_half_a_character_is_an_error_of_the_tool(
+    tool: PalimpsestMemoryTool, command: str
+) -> None:
+    """A model's answer that is cut within an emoji ends with one."""
+    with pytest.raises(ToolError, match="lone surrogate"):
+        tool.call({"command": command, "path": "/memories/a\ud83d", "file_text": "Ada sings."})

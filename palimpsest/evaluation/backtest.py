@@ -434,6 +434,6 @@ def _certificate(policy: Policy) -> str | None:
     if held is None:
         return None
     return (
-        f"its certificate of {held.date} is about {held.tested:,} labels of {held.embedder},"
-        " at their own mix: this history may have another"
+        f"its certificate of {held.date} is about {held.tested:,} labels of {held.embedder};"
+        " this history may have another mix of pairs"
     )

@@ -177,7 +177,7 @@ LISTED = {
     ),
     "embed": Listed(
         "maintenance",
-        "Embed texts that lack a vector: since the model was down, or of another model.",
+        "Embed texts that lack a vector: because the model was down, or for another model.",
     ),
     "dedupe": Listed(
         "judge",

@@ -211,7 +211,7 @@ class Defaults:
     ttl: str | float | None = None
 
     def missing(self, known: Collection[str]) -> dict[str, str | float]:
-        """The fields that a row lacks which has these."""
+        """The fields to add to a row that has the `known` ones."""
         given = {"owner_id": self.owner, "ttl": None if EXPIRY.intersection(known) else self.ttl}
         return {
             name: value for name, value in given.items() if value is not None and name not in known

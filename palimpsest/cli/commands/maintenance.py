@@ -118,7 +118,7 @@ def embed(
         bool, typer.Option("--drop-old", help="Drop the vectors of models not in force.")
     ] = False,
 ) -> None:
-    """Embed texts that lack a vector: since the model was down, or of another model.
+    """Embed texts that lack a vector: because the model was down, or for another model.
 
     What was stored while the model was down is also embedded after an owner's
     next new text. With --long, it embeds the ends of texts longer than the

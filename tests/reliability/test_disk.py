@@ -218,7 +218,7 @@ def test_a_file_that_is_no_log_is_reported(forge: Forge, tmp_path: Path) -> None
     scrawl(store / "log.sqlite")
     child = forge.run(store, ["status"])
     assert child.statuses() == [NO_STORE]
-    assert "no palimpsest log" in stderr_of(child)
+    assert "not a Palimpsest log" in stderr_of(child)
 
 
 # -- moved and copied ----------------------------------------------------------------------------

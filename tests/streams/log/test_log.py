@@ -274,7 +274,7 @@ def test_an_interrupted_creation_is_reported_and_can_be_finished(tmp_path: Path)
 def test_what_is_no_database_is_reported_and_left_alone(tmp_path: Path, make: type[Log]) -> None:
     path = tmp_path / "log.sqlite"
     path.write_bytes(b"a letter to a friend " * 100)
-    with pytest.raises(StoreError, match="no palimpsest log"):
+    with pytest.raises(StoreError, match="not a Palimpsest log"):
         make(path)
     assert path.read_bytes() == b"a letter to a friend " * 100
 

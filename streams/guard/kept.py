@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+from palimpsest.streams.guard.changes import tells_change
 from palimpsest.streams.guard.data.tables import BUILT_IN, Tables
 from palimpsest.streams.guard.frames import frame_keys
 from palimpsest.streams.guard.names import said_of_owner, subject_of
@@ -81,7 +82,7 @@ def kept_subject(text: str, names: tuple[str, ...]) -> str | None:
 
 
 def kept_statements(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """A text and, if its owner has names, its clauses; for frames, which join nothing."""
+    """A text and, if its owner has names and it tells of a change, its clauses; for frames only."""
     return (text, *_clauses(text)) if names and len(text) <= SHORT else (text,)
 
 
@@ -92,15 +93,19 @@ def kept_saying(text: str, names: tuple[str, ...]) -> Saying:
 
 _called = lru_cache(maxsize=4_096)(said_of_owner)
 _subject = lru_cache(maxsize=4_096)(subject_of)
-_clauses = lru_cache(maxsize=4_096)(clauses)
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
+def _clauses(text: str) -> tuple[str, ...]:
+    found = clauses(text)  # most texts have some, and few tell of a change
+    return found if found and tells_change(kept_reading(text)) else ()
+
+
+@lru_cache(maxsize=32_768)
 def _saying(text: str, names: tuple[str, ...]) -> Saying:
     statements = kept_statements(text, names)
     keys = frozenset(key for each in statements for key in kept_frame_keys(each, names))
-    [same] = map(hash, [kept_for_frames(text, names).statement.lows])
-    return Saying(same, keys)
+    return Saying(hash(kept_for_frames(text, names).statement.lows), keys)
 
 
 @lru_cache(maxsize=32_768)

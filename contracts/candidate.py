@@ -46,7 +46,8 @@ def _is_blank(value: str) -> bool:
     return all(c.isspace() or unicodedata.category(c) in ("Cc", "Cf") for c in value)
 
 
-def _not_blank(value: str) -> str:
+def not_blank(value: str) -> str:
+    """A text with something visible in it; ValueError for any other."""
     if value.isascii() and value.isprintable() and value and not value.isspace():
         return value  # the usual case; the rest takes a microsecond more
     if "\x00" in value:
@@ -60,7 +61,7 @@ def _not_blank(value: str) -> str:
 def _fits(value: str) -> str:
     if _utf8_length(value) > MAX_TEXT_BYTES:
         raise ValueError(f"is over {MAX_TEXT_BYTES} bytes of UTF-8")
-    return _not_blank(value)
+    return not_blank(value)
 
 
 def _keepable(value: dict[str, Any]) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def _keepable(value: dict[str, Any]) -> dict[str, Any]:
 
 
 Text = Annotated[str, StringConstraints(strict=True), AfterValidator(_fits)]
-Name = Annotated[str, StringConstraints(strict=True, max_length=512), AfterValidator(_not_blank)]
+Name = Annotated[str, StringConstraints(strict=True, max_length=512), AfterValidator(not_blank)]
 Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
 Json = GetPydanticSchema(lambda _, handler: handler.generate_schema(JsonValue))
 """For pydantic, `Any` means any JSON value; msgspec decodes nothing else anyway."""

@@ -60,6 +60,12 @@ class RefusedError(PalimpsestError):
         return f"{self.reason}: {self.detail}"
 
 
+def no_such_id(some_id: str | None = None) -> str:
+    """The sentence about an unknown id, or another owner's; a network's door does not quote it."""
+    what = "this id" if some_id is None else f"the id {some_id}"
+    return f"nothing here has {what}: lists, histories and decisions show ids"
+
+
 class StoreError(PalimpsestError):
     """The store is missing, unreadable or damaged: stop, never guess."""
 

@@ -21,15 +21,13 @@ _OF_ANYBODY = frozenset(
 
 
 def _name(value: str) -> str:
+    if not value.strip():
+        raise ValueError("is blank")
     value = value.replace("’", "'")
     if not _NAME.fullmatch(value):
-        raise ValueError(
-            f"{value!r} is not a name: give words made of letters, such as Ada or the user"
-        )
+        raise ValueError("is not a name: give words made of letters, such as Ada or the user")
     if value.casefold() in _OF_ANYBODY:
-        raise ValueError(
-            f"{value!r} could be anybody: the only pronoun that can name an owner is I"
-        )
+        raise ValueError("could be anybody: the only pronoun that can name an owner is I")
     return SPEAKER if value == "i" else value
 
 

@@ -42,7 +42,7 @@ from palimpsest.contracts.answers import (
     Updated,
 )
 from palimpsest.contracts.arguments import Constructed
-from palimpsest.contracts.candidate import Metadata, Name, Share, Text
+from palimpsest.contracts.candidate import Metadata, Name, Share, Text, not_blank
 from palimpsest.contracts.events import (
     Again,
     AuditLabelledData,
@@ -221,6 +221,10 @@ class UnmergeRequest(JudgedRequest[Unmerged]):
         return self
 
 
+def _not_blank(some_id: str | None) -> str | None:
+    return some_id if some_id is None else not_blank(some_id)
+
+
 FromSource = Annotated[Name | None, Field(description="Of candidates from this source.")]
 DecidedSince = Annotated[Timestamp | None, Field(description="Decided at this time or later.")]
 DecidedUntil = Annotated[Timestamp | None, Field(description="Decided before this time.")]
@@ -256,8 +260,8 @@ class Selection(Strict, metaclass=Constructed):
     since: DecidedSince = None
     until: DecidedUntil = None
     decision: OfKind = None
-    candidate_id: Annotated[str | None, OF_CANDIDATE] = None
-    cause: Annotated[str | None, OF_CAUSE] = None
+    candidate_id: Annotated[str | None, AfterValidator(_not_blank), OF_CANDIDATE] = None
+    cause: Annotated[str | None, AfterValidator(_not_blank), OF_CAUSE] = None
 
     @model_validator(mode="after")
     def _something(self) -> Self:

@@ -19,7 +19,7 @@ from palimpsest.contracts.answers import (
     Unmerged,
     Updated,
 )
-from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.contracts.errors import RefusedError, UsageError, no_such_id
 from palimpsest.contracts.shown import Changes, Found, History, Hits, Page, ShownMemory
 from palimpsest.process.parameters import made_by
 from palimpsest.projections.recall.hits import MinScore
@@ -28,6 +28,7 @@ from palimpsest.queries.find import Plan
 from palimpsest.queries.hiding import forgotten_texts, without
 from palimpsest.queries.ids import forgetting_of
 from palimpsest.queries.triangles import Triangle
+from palimpsest.queries.undoing import OF_A_PERSON, OF_ANOTHER
 from palimpsest.queries.why import Explanation, WhyNot
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class Agent:
         """The current memory of any id. RefusedError if it is unknown, or forgotten."""
         found = self._store.get(memory_id, owner_id=self.owner_id)
         if found["state"] == "retracted":
-            raise RefusedError("unknown_candidate", f"this owner has no {memory_id}")
+            raise RefusedError("unknown_candidate", no_such_id(memory_id))
         return self._seen(found)
 
     def history(self, memory_id: str) -> History:
@@ -170,7 +171,8 @@ class Agent:
         """Bring back what one request of this agent forgot; RefusedError for another's request."""
         forgetting = forgetting_of(self._store.reader, self.owner_id, forgotten)
         if (forgetting.data.speaker, forgetting.data.actor) != ("agent", self._actor):
-            raise RefusedError("outranked", "somebody else forgot it: a person can restore it")
+            by_agent = forgetting.data.speaker == "agent"
+            raise RefusedError("outranked", OF_ANOTHER if by_agent else OF_A_PERSON)
         asked = more | {"owner_id": self.owner_id, "actor": self._actor}
         return self._seen(self._store.restore(forgotten=forgotten, **asked))
 

@@ -6,8 +6,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, TypedDict
 
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, TypeAdapter, ValidationError
 
+from palimpsest.contracts.candidate import not_blank
 from palimpsest.contracts.model import Timestamp
 
 
@@ -16,7 +17,7 @@ class _Names:
 
 
 NAMES = _Names()
-Id = Annotated[str, Field(min_length=1), NAMES]
+Id = Annotated[str, AfterValidator(not_blank), NAMES]
 """The id of a candidate, a decision or a memory, or its URN."""
 
 

@@ -39,8 +39,7 @@ from palimpsest.sources.contract import Trust
 from palimpsest.streams.embedder import Progress
 from palimpsest.streams.intake import Form, Prepared
 from palimpsest.streams.judge.settings import JudgeSettings
-from palimpsest.streams.write.handlers.check import undecided
-from palimpsest.streams.write.inputs import Outcome, rejected, why_invalid
+from palimpsest.streams.write.inputs import Outcome, why_invalid
 
 
 @check_calls
@@ -127,13 +126,12 @@ class Submissions(OpenedStore):
         """Show the decision on a candidate if it were submitted now; nothing is written.
 
         `candidate` and `source` as in `submit`. The answer has the decision, the neighbour with
-        its score, all neighbours considered, and the time it took.
+        its score, all neighbours considered, and the time it took. InvalidInputError names the
+        field if the candidate breaks a rule: there is no decision on it.
         """
         [item] = to_inputs([candidate], source)
         if not isinstance(item.meaning, Prepared):
-            return undecided(
-                rejected(item, why_invalid(item.meaning)), self._reader.policy_in_force()
-            )
+            raise why_invalid(item.meaning)
         request = CheckRequest(
             request_id=request_id(),
             owner_id=item.meaning.candidate.owner_id,

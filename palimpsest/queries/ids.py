@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from palimpsest.backends.reader import Reader
-from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.contracts.errors import RefusedError, UsageError, no_such_id
 from palimpsest.contracts.events import AnyEvent, Decided, Joined, Redecided, Retracted, Settled
 from palimpsest.contracts.identity import decision_id_of, decision_id_or_unchanged, event_id
 from palimpsest.contracts.requests import Selection
@@ -41,10 +41,12 @@ def full_id(reader: Reader, typed: str, *kinds: Kind) -> str:
     """Expand an abbreviated id, or take the id out of a URN; return anything else unchanged.
 
     A memory's id is that of its earliest candidate, a dead letter's that of its decision. Raises
-    UsageError if the id is too short, or ambiguous; the error then lists the possible ids.
+    UsageError if the id is blank, too short, or ambiguous; the error then lists the possible ids.
     """
     if is_urn(typed):
         return _id_in(reader, typed)
+    if not typed.strip():
+        raise UsageError("the id is blank")
     if _TOO_SHORT.fullmatch(typed):
         raise UsageError(f"{typed} is too short: give {SHORTEST} characters of an id, or more")
     if not _BEGINNING.fullmatch(typed):
@@ -95,7 +97,7 @@ def require_owned(reader: Reader, owner_id: str | None, *ids: str | None) -> Non
             None,
             owner_id,
         }:
-            raise RefusedError("unknown_candidate", f"this owner has no {id_}")
+            raise RefusedError("unknown_candidate", no_such_id(id_))
 
 
 def forgetting_of(reader: Reader, owner_id: str, forgotten: str) -> Retracted:
@@ -106,7 +108,7 @@ def forgetting_of(reader: Reader, owner_id: str, forgotten: str) -> Retracted:
         recorded = None
     event = recorded.event if recorded else None
     if not isinstance(event, Retracted) or event.owner_id != owner_id:
-        raise RefusedError("unknown_decision", f"this owner has no forgetting {forgotten}")
+        raise RefusedError("unknown_decision", no_such_id(forgotten))
     return event
 
 

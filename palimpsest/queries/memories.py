@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from palimpsest.backends.reader import Reader
-from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.contracts.errors import RefusedError, UsageError, no_such_id
 from palimpsest.contracts.events import Decided, Reversed
 from palimpsest.contracts.shown import Found, Happened, History, Page
 from palimpsest.contracts.urn import Urn
@@ -106,7 +106,7 @@ def to_expire(reader: Reader, some_id: str, expires_at: datetime | None) -> list
 def _entry(ledger: Ledger, some_id: str) -> Entry:
     entry = ledger.entries.get(some_id)
     if entry is None:
-        raise RefusedError("unknown_candidate", f"there is no candidate {some_id}")
+        raise RefusedError("unknown_candidate", no_such_id(some_id))
     return entry
 
 

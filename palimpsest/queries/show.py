@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from palimpsest.backends.reader import Reader
 from palimpsest.backends.verification import last_verification
-from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.errors import RefusedError, no_such_id
 from palimpsest.contracts.evidence import Evidence, deciding
 from palimpsest.contracts.identity import decision_id_or_unchanged
 from palimpsest.contracts.light import to_json
@@ -249,7 +249,7 @@ def owner_of(reader: Reader, candidate_id: str) -> str:
     """The owner of a candidate; raises RefusedError if it is unknown."""
     owner_id = reader.log.owner_of(decision_id_or_unchanged(candidate_id))
     if owner_id is None:
-        raise RefusedError("unknown_candidate", f"there is no candidate {candidate_id}")
+        raise RefusedError("unknown_candidate", no_such_id(candidate_id))
     return owner_id
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 from uuid import UUID
 
 from palimpsest.backends.reader import Reader
-from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.errors import RefusedError, no_such_id
 from palimpsest.contracts.events import (
     Accessed,
     AnyEvent,
@@ -63,6 +63,10 @@ from palimpsest.streams.core.operate import withdrawn_by
 from palimpsest.streams.core.separations import separation
 
 Way = Literal["undo", "redo"]
+
+OF_ANOTHER = "another agent forgot it: only that one or a person can bring it back"
+OF_A_PERSON = "a person stated this, and only a person can take it back"
+"""Why an agent may not undo something."""
 
 _NOTHING = "it changed no memory: there is nothing to undo"
 INSTEAD: Mapping[type[AnyEvent], str] = {
@@ -205,8 +209,7 @@ def _decision_of(candidate_id: str) -> str:
 def _unknown(some_id: str) -> NoReturn:
     raise RefusedError(
         "unknown_candidate",
-        f"{some_id} names nothing that was done here: give the id of a decision, of another event,"
-        " of a request (`cause`, `forgotten`) or of a memory; `history` and `decisions` list them",
+        f"{no_such_id(some_id)}, and an answer that of its request (`cause`, `forgotten`)",
     )
 
 
@@ -224,7 +227,9 @@ def _require_agents(reader: Reader, request: Request[Any], actor: str | None) ->
             data = forgetting.data
             if (data.speaker, data.actor) == ("agent", actor):
                 return
-    raise RefusedError("outranked", "a person stated this, and only a person can take it back")
+            if data.speaker == "agent":
+                raise RefusedError("outranked", OF_ANOTHER)
+    raise RefusedError("outranked", OF_A_PERSON)
 
 
 class _Naming:

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, NotRequired, Self, TypedDict
+from collections.abc import Iterable, Mapping
+from copy import copy
+from types import NoneType
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NotRequired,
+    Self,
+    TypedDict,
+    get_args,
+)
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic.fields import FieldInfo
 
-from palimpsest.contracts.candidate import Duration, Kind, Metadata, Name, Share, Text
+from palimpsest.contracts.candidate import (
+    Duration,
+    Kind,
+    Metadata,
+    Name,
+    Share,
+    Text,
+    not_blank,
+)
 from palimpsest.contracts.limits import MOST, NETWORK
 from palimpsest.contracts.model import REAL, WHOLE, Flag, Strict, Timestamp
 from palimpsest.contracts.requests import (
     BECAUSE,
-    OF_CANDIDATE,
-    OF_CAUSE,
-    Below,
-    DecidedSince,
-    DecidedUntil,
     DryRun,
-    Folded,
-    FromSource,
     JoinSelection,
-    OfKind,
-    OfPolicy,
     Selection,
     require_criterion,
 )
@@ -40,7 +52,9 @@ LONGEST_WAIT = 30.0
 Some = Annotated[int, Field(ge=1, le=NETWORK.found), WHOLE]
 Score = Annotated[float, Field(ge=-1, le=1), REAL]
 Because = Annotated[str, Field(max_length=2000)]
-SomeId = Annotated[str, Field(min_length=1, max_length=600)]
+OF_ID = (Field(min_length=1, max_length=600), AfterValidator(not_blank))
+"""Bounds of an id."""
+SomeId = Annotated[str, *OF_ID]
 Token = Annotated[str, Field(min_length=1, max_length=LONGEST_TOKEN)]
 Position = Annotated[int, Field(ge=0, le=MOST), WHOLE]
 
@@ -255,37 +269,81 @@ class TakeBody(Strict):
     dry_run: DryRun = False
 
 
-class OwnSelection(Strict):
-    """Which of the owner's candidates; all that is given must hold."""
+class Own(Strict):
+    """Which of the owner's candidates or joins; all that is given must hold."""
 
-    source: FromSource = None
-    since: DecidedSince = None
-    until: DecidedUntil = None
-    decision: OfKind = None
-    candidate_id: Annotated[SomeId | None, OF_CANDIDATE] = None
-    cause: Annotated[SomeId | None, OF_CAUSE] = None
+    kind: ClassVar[type[Selection]]
 
     @model_validator(mode="after")
     def _something(self) -> Self:
-        require_criterion(self, self.since, self.until)
+        given = dict(self)
+        require_criterion(self, given["since"], given["until"])
         return self
 
     def of(self, owner_id: str, candidate_id: str | None) -> Selection:
         """The selection among an owner's candidates, with the whole id of its candidate."""
         given = self.model_dump() | {"owner_id": owner_id, "candidate_id": candidate_id}
-        return self._meant.model_validate(given)
-
-    _meant: ClassVar[type[Selection]] = Selection
+        return self.kind.model_validate(given)
 
 
-class OwnJoinSelection(OwnSelection):
-    """Which of the owner's joins: also by their policy's hash, or scores below a bound."""
+OF_THE_DOOR = frozenset(
+    "request request_id actor asked rank owner_id source verdicts judge similarity".split()
+)
+"""Fields of a request that the door fills in, such as its id, the owner and the actor."""
 
-    policy: OfPolicy = None
-    below: Below = None
-    folded: Folded = None
+BOUNDS: Mapping[str, Any] = {
+    "because": Because,
+    "candidate_id": SomeId,
+    "cause": SomeId,
+    "expect": Token,
+    "memory_ids": Annotated[tuple[SomeId, ...], Field(min_length=1, max_length=MOST_NAMED)],
+}
+"""Bounds for callers over a network; requests in logs are read without them."""
 
-    _meant: ClassVar[type[Selection]] = JoinSelection
+
+def parameters(
+    name: str,
+    *kinds: type[BaseModel],
+    without: Iterable[str] = (),
+    base: type[Strict] = Strict,
+    of_door: Iterable[str] = OF_THE_DOOR,
+) -> type[Strict]:
+    """The fields that a caller gives, with their descriptions and the bounds for a network."""
+    hidden = {*of_door, *without}
+    fields: dict[str, Any] = {}
+    for kind in kinds:
+        for field, declared in kind.model_fields.items():
+            if field not in hidden and field not in fields:
+                fields[field] = _bounded(field, declared)
+    return create_model(name, __base__=base, **fields)
+
+
+def _bounded(name: str, declared: FieldInfo) -> tuple[Any, FieldInfo]:
+    kind = declared.annotation
+    is_text = {*(get_args(kind) or (kind,))} <= {str, NoneType} and not declared.metadata
+    bound = BOUNDS.get(name, SomeId if is_text else None)
+    if bound is None:
+        return kind, copy(declared)
+    optional = bound | None if NoneType in get_args(kind) else bound
+    default = ... if declared.is_required() else None
+    return optional, FieldInfo(default=default, description=declared.description)
+
+
+def _own(name: str, kind: type[Selection], says: str) -> Any:
+    """A selection by a caller who may name no owner."""
+    own: Any = parameters(name, kind, base=Own, of_door=["owner_id"])
+    own.kind, own.__doc__ = kind, says
+    return own
+
+
+OwnSelection = _own(
+    "OwnSelection", Selection, "Which of the owner's candidates; all that is given must hold."
+)
+OwnJoinSelection = _own(
+    "OwnJoinSelection",
+    JoinSelection,
+    "Which of the owner's joins: also by their policy's hash, or scores below a bound.",
+)
 
 
 class ForgottenAll(TypedDict):

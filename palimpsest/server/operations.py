@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from copy import copy
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from types import NoneType
 from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, Field, create_model
-from pydantic.fields import FieldInfo
 
 from palimpsest.contracts.answers import Checked, Names, NewExpiry, TakenBack
 from palimpsest.contracts.limits import NETWORK
@@ -41,7 +38,7 @@ from palimpsest.queries.triangles import Triangle
 from palimpsest.queries.undoing import Way
 from palimpsest.queries.why import Explanation, WhyNot
 from palimpsest.server import bodies
-from palimpsest.server.bodies import Because, SomeId, Token
+from palimpsest.server.bodies import OF_ID, Because, SomeId, parameters
 from palimpsest.server.intents import Intents
 from palimpsest.server.problems import ProblemError
 from palimpsest.settings.serve import Role
@@ -88,39 +85,6 @@ class Operation:
 
 # -- parameters of requests ------------------------------------------------------------------------
 
-OF_THE_DOOR = frozenset(
-    "request request_id actor asked rank owner_id source verdicts judge similarity".split()
-)
-"""Fields of a request that the door fills in, such as its id, the owner and the actor."""
-
-BOUNDS: Mapping[str, Any] = {
-    "because": Because,
-    "expect": Token,
-    "memory_ids": Annotated[tuple[SomeId, ...], Field(min_length=1, max_length=bodies.MOST_NAMED)],
-}
-"""Bounds for callers over a network; requests in logs are read without them."""
-
-
-def parameters(name: str, *kinds: type[BaseModel], without: Iterable[str] = ()) -> type[Strict]:
-    """The fields that a caller gives, with their descriptions and the bounds for a network."""
-    fields: dict[str, Any] = {}
-    for kind in kinds:
-        for field, declared in kind.model_fields.items():
-            if field not in OF_THE_DOOR.union(without) and field not in fields:
-                fields[field] = _bounded(field, declared)
-    return create_model(name, __base__=Strict, **fields)
-
-
-def _bounded(name: str, declared: FieldInfo) -> tuple[Any, FieldInfo]:
-    kind = declared.annotation
-    is_text = {*(get_args(kind) or (kind,))} <= {str, NoneType} and not declared.metadata
-    bound = BOUNDS.get(name, SomeId if is_text else None)
-    if bound is None:
-        return kind, copy(declared)
-    optional = bound | None if NoneType in get_args(kind) else bound
-    default = ... if declared.is_required() else None
-    return optional, FieldInfo(default=default, description=declared.description)
-
 
 class Pin(Strict):
     """A memory that is kept."""
@@ -143,28 +107,23 @@ class Nothing(Strict):
 class OneMemory(Strict):
     """A memory, by any id that it or its candidates ever had."""
 
-    memory_id: Annotated[MemoryId, Field(min_length=1, max_length=600)]
+    memory_id: Annotated[MemoryId, *OF_ID]
 
 
 OneSession = parameters("OneSession", SessionRequest, without=["because"])
 
 
-class Chosen(Strict):
-    """Candidates of the owner."""
-
-    selection: bodies.OwnSelection = Field(description="Candidates that match all fields.")
-
-
-class ChosenJoins(Strict):
-    """Joins of the owner."""
-
-    selection: bodies.OwnJoinSelection = Field(description="Joins that match all fields.")
+def _chosen(name: str, kind: Any, says: str, *default: None) -> type[Strict]:
+    """A model with a selection of the owner's candidates or joins."""
+    field: Any = Field(*default, description=says)
+    return create_model(name, __base__=Strict, selection=(kind, field))
 
 
-class RestoreChosen(Strict):
-    """Candidates of the owner that were retracted."""
-
-    selection: bodies.OwnSelection | None = Field(None, description="Which candidates come back.")
+Chosen = _chosen("Chosen", bodies.OwnSelection, "Candidates that match all fields.")
+ChosenJoins = _chosen("ChosenJoins", bodies.OwnJoinSelection, "Joins that match all fields.")
+RestoreChosen = _chosen(
+    "RestoreChosen", bodies.OwnSelection | None, "Which candidates come back.", None
+)
 
 
 def _request(
@@ -294,13 +253,13 @@ async def _pin(intents: Intents, given: Pin) -> NewExpiry:
 class SomeCandidate(Strict):
     """A candidate or a memory, by its id."""
 
-    some_id: Annotated[CandidateId, Field(min_length=1, max_length=600)]
+    some_id: Annotated[CandidateId, *OF_ID]
 
 
 class TwoCandidates(SomeCandidate):
     """Two candidates of one owner, by their ids."""
 
-    other_id: Annotated[CandidateId, Field(min_length=1, max_length=600)]
+    other_id: Annotated[CandidateId, *OF_ID]
 
 
 class TriangleQuery(Strict):

@@ -17,6 +17,7 @@ from palimpsest.contracts.errors import (
     RefusedError,
     TransientError,
     UsageError,
+    no_such_id,
 )
 
 MEDIA_TYPE = "application/problem+json"
@@ -77,7 +78,7 @@ class ProblemError(PalimpsestError):
         return orjson.dumps(self.document())
 
 
-def not_found(detail: str = "nothing with this id belongs to this owner") -> ProblemError:
+def not_found(detail: str = no_such_id()) -> ProblemError:
     """The problem for an unknown id or another owner's, so as not to reveal that it exists."""
     return ProblemError(404, "not_found", detail)
 
@@ -129,7 +130,7 @@ def _fields(error: ValidationError) -> list[dict[str, Any]]:
     found: dict[str, list[str]] = {}
     for wrong in error.errors(include_input=False, include_context=False, include_url=False):
         rules = found.setdefault(_place(wrong), [])
-        rule = _rule(wrong).removeprefix("Input " if rules else "")
+        rule = _rule(wrong)
         if rule not in rules:
             rules.append(rule)
     told = [*found.items()][:MOST_TOLD]
@@ -141,7 +142,7 @@ def _rule(error: Any) -> str:
         known = FIELD_NAME.fullmatch(str(error["loc"][-1]))
         return "is unknown here" if known else "one of its fields is unknown here"
     message: str = error["msg"]
-    return message.removeprefix("Value error, ")
+    return message.removeprefix("Value error, ").removeprefix("Input ")
 
 
 def _place(error: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from palimpsest.contracts.errors import no_such_id
 from palimpsest.streams.core.graph import path
 from palimpsest.streams.core.ledger import Entry
 
@@ -51,12 +52,12 @@ class Refusal:
 
 def unknown_candidate(candidate_id: str) -> Refusal:
     """No such candidate in this owner's log."""
-    return Refusal("unknown_candidate", f"there is no candidate {candidate_id}")
+    return Refusal("unknown_candidate", no_such_id(candidate_id))
 
 
 def unknown_decision(decision_id: str) -> Refusal:
     """No such decision in this owner's log."""
-    return Refusal("unknown_decision", f"there is no decision {decision_id}")
+    return Refusal("unknown_decision", no_such_id(decision_id))
 
 
 def chain(start: Entry, end: Entry) -> str:

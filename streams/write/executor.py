@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from palimpsest.contracts.answers import NotDone
 from palimpsest.contracts.commands import Operation
-from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.errors import RefusedError, no_such_id
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.identity import decision_id_of
 from palimpsest.streams.write.dry_run import DryRun
@@ -24,7 +24,7 @@ def owner_of_candidate(executor: Executor, candidate_id: str) -> str:
     except ValueError:
         owner_id = None
     if owner_id is None:
-        raise RefusedError("unknown_candidate", f"there is no candidate {candidate_id}")
+        raise RefusedError("unknown_candidate", no_such_id(candidate_id))
     return owner_id
 
 
@@ -32,14 +32,14 @@ def owner_of_decision(executor: Executor, decision_id: str) -> str:
     """The owner of a decision. Raises RefusedError if it is unknown."""
     owner_id = executor.log.owner_of(decision_id)
     if not owner_id:
-        raise RefusedError("unknown_decision", f"there is no decision {decision_id}")
+        raise RefusedError("unknown_decision", no_such_id(decision_id))
     return owner_id
 
 
 def require_owner(owner_id: str, wanted: str | None, what: str) -> None:
     """Raise RefusedError, as for an unknown candidate, if this is not the wanted owner."""
     if wanted not in (None, owner_id):
-        raise RefusedError("unknown_candidate", f"there is no candidate {what}")
+        raise RefusedError("unknown_candidate", no_such_id(what))
 
 
 def run_one(

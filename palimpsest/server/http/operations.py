@@ -20,6 +20,7 @@ from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.model import Strict, write_json
 from palimpsest.process.output import plain
 from palimpsest.server import operations
+from palimpsest.server.bodies import parameters
 from palimpsest.server.callers import Caller
 from palimpsest.server.gate import admitted
 from palimpsest.server.intents import Intents, digest_of_call
@@ -178,7 +179,7 @@ def over_http(operation: operations.Operation) -> HttpOperation:
 
     def part(names: set[str]) -> type[BaseModel]:
         left_out = {*takes.model_fields} - names
-        return operations.parameters(takes.__name__, takes, without=left_out) if left_out else takes
+        return parameters(takes.__name__, takes, without=left_out) if left_out else takes
 
     match operation.method:
         case "GET":
@@ -188,9 +189,13 @@ def over_http(operation: operations.Operation) -> HttpOperation:
         case _:
             query, body = set(), part(fields)
 
+    ids = part({*in_path})
+
     async def run(asked: Call) -> Any:
         values = {**_values(asked.query), **_values(asked.body)}
-        values |= {field: asked.ids[name] for field, name in in_path.items()}
+        values |= dict(
+            ids.model_validate({field: asked.ids[name] for field, name in in_path.items()})
+        )
         given = takes.model_construct(None, **values)
         return await operation.run(asked.intents(), given)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from palimpsest.contracts.answers import Forgotten, NotDone, Restorations, Waits
 from palimpsest.contracts.commands import Forget
-from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.errors import RefusedError, no_such_id
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.requests import ForgetRequest, RestoreRequest, command_head
 from palimpsest.streams.core.expand import restore_commands
@@ -138,5 +138,5 @@ def _owner_of(executor: Executor, name: str) -> str:
     except ValueError:
         owner_id = None
     if not owner_id:
-        raise RefusedError("unknown_decision", f"there is no forgetting {name}")
+        raise RefusedError("unknown_decision", no_such_id(name))
     return owner_id

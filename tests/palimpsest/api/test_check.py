@@ -13,7 +13,7 @@ import pytest
 from palimpsest import Palimpsest
 from palimpsest.backends.paths import LOG_FILE
 from palimpsest.contracts.answers import Checked
-from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.errors import InvalidInputError, UsageError
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy, preset_names
@@ -111,14 +111,15 @@ def test_of_a_new_store_nothing_is_written(tmp_path: Path) -> None:
         assert log.head() == 0
 
 
-def test_what_is_invalid_is_reported_and_kept_nowhere(memories: Palimpsest, log: Log) -> None:
-    answer = memories.check({"owner_id": "ada", "text": " "})
-    assert (answer["result"], answer["reason"]) == ("invalid", "field")
-    assert answer["detail"] is not None
-    assert "text" in answer["detail"]
+def test_what_is_invalid_is_refused_and_kept_nowhere(memories: Palimpsest, log: Log) -> None:
+    """As over HTTP and MCP: of what breaks a rule there is no decision to show."""
+    for check in (memories.check, memories.check_duplicate, memories.dedup_result):
+        with pytest.raises(InvalidInputError) as wrong:
+            check({"owner_id": "ada", "text": " "})
+        assert (wrong.value.reason, wrong.value.detail) == ("field", "text: is blank")
     event = {"specversion": "1.0", "type": "palimpsest.session_ended.v1", "id": "1", "source": "s"}
-    answer = memories.check(event | {"data": {"owner_id": "ada", "session_id": "monday"}})
-    assert (answer["result"], answer["reason"]) == ("invalid", "unknown_type")
+    with pytest.raises(InvalidInputError, match="unknown_type"):
+        memories.check(event | {"data": {"owner_id": "ada", "session_id": "monday"}})
     assert log.row("SELECT count(*) FROM dead_letters") == (0,)
 
 

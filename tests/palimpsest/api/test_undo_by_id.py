@@ -328,7 +328,7 @@ def test_unknown_ids_and_those_of_others_are_unknown(memories: Palimpsest, way: 
     bobs = merge(memories, four(memories, "bob"))
     act = getattr(memories, way)
     for unknown, owner in ((str(uuid4()), None), ("no id", None), (bobs, "ada")):
-        with pytest.raises(RefusedError, match=r"unknown_candidate: .*`history`"):
+        with pytest.raises(RefusedError, match=r"unknown_candidate: nothing here .*`cause`"):
             act(unknown, owner_id=owner)
 
 

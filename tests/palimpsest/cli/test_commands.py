@@ -972,7 +972,7 @@ def test_check_says_what_would_become_of_a_text(palimpsest: CommandLine) -> None
     assert answer["neighbour"]["candidate_id"] == candidate
     invalid = palimpsest("check", "ada", "tea", "--field", "confidence=much")
     assert invalid.status == 1
-    assert "confidence" in invalid.out
+    assert "confidence" in invalid.err
     assert palimpsest("check", "ada", "tea", "--field", "confidence").status == 2
     assert palimpsest.json("status")["candidates"] == 1
 

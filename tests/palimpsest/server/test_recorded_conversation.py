@@ -121,7 +121,7 @@ def test_a_model_is_told_what_is_so_over_a_whole_day(served: Use[None]) -> None:
             refused = await model.read("update_memory", memory_id=old, text="The pass is lost")
             assert refused.endswith("next: only a person can pin it: add_memory says it anew")
             wrong = await model.read("search_memories", query="pass", show_expired="perhaps")
-            assert "show_expired: Input should be a valid boolean" in wrong
+            assert "show_expired: should be a valid boolean" in wrong
             assert "as_of" not in wrong, "an agent has no such field"
 
             home = await model.search("Ada lives in", "Paris")

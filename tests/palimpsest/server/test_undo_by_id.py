@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.palimpsest.server.conftest import Server, Use
-from tests.palimpsest.server.test_mcp import call, client
+from palimpsest import RefusedError
+from palimpsest.server.mcp.next_steps import BY_PERSON
+from tests.palimpsest.server.conftest import Server, Use, serving, token
+from tests.palimpsest.server.test_mcp import call, client, prose
 
 ADA = "/v1/owners/ada"
 UNDO, REDO = f"{ADA}/undo", f"{ADA}/redo"
@@ -94,6 +98,58 @@ def test_an_agents_change_is_undone_done_again_and_undone(served: Use[None]) -> 
         assert await told(server) == was
 
     served(used)
+
+
+PERSONS = "a person stated this, and only a person can take it back"
+ANOTHERS = "another agent forgot it: only that one or a person can bring it back"
+
+
+@pytest.mark.parametrize(
+    ("act", "sentence"),
+    [
+        ("separate", PERSONS),
+        ("retract", PERSONS),
+        ("forget", PERSONS),
+        ("merge", "a person said that the two are the same"),
+        ("another's", ANOTHERS),
+    ],
+)
+def test_an_agent_is_told_why_it_may_not_undo_what_others_did(
+    act: str, sentence: str, tmp_path: Path
+) -> None:
+    """The same sentence in Python, over HTTP and over MCP, and to do nothing but tell the user."""
+
+    async def run() -> None:
+        others = (token("ada", "ada"), token("eve", "ada"), token("grace", "ada", "reviewer"))
+        async with serving(tmp_path / "store", others) as server:
+            ids = [str((await server.add(text))["candidate_id"]) for text in TEXTS]
+            done = await done_by(server, act, ids)
+            before = await told(server)
+            handle = await server.twin.call(lambda store: store.agent("ada", actor="ada"))
+            with pytest.raises(RefusedError) as refused:
+                await server.twin.call(lambda _store: handle.undo(done))
+            assert (refused.value.reason, refused.value.detail) == ("outranked", sentence)
+            answer = await server.ask("POST", UNDO, {"id": done})
+            assert answer.status_code == 409
+            assert (answer.json()["reason"], answer.json()["detail"]) == ("outranked", sentence)
+            async with client(server) as made:
+                result = await made.call_tool("undo", {"id": done})
+            assert result.is_error
+            assert prose(result) == f"{sentence}; next: {BY_PERSON}"
+            assert await told(server) == before
+
+    asyncio.run(run())
+
+
+async def done_by(server: Server, act: str, ids: list[str]) -> str:
+    """Let a person, or another agent, do something; returns the id to undo it by."""
+    if act in ("forget", "another's"):
+        by = "grace" if act == "forget" else "eve"
+        gone = await server.ask("DELETE", f"{ADA}/memories/{ids[0]}", name=by)
+        return str(gone.json()["undo"])
+    pair = {"a": ids[0], "b": ids[1]}
+    body = {"selection": {"candidate_id": ids[0]}} if act == "retract" else pair
+    return str((await said(server, f"{ADA}/{act}", body))["undo"])
 
 
 @pytest.mark.parametrize("where", [UNDO, REDO])

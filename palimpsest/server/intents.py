@@ -18,6 +18,7 @@ from uuid import UUID, uuid5
 import orjson
 from pydantic import BaseModel
 
+from palimpsest.api.arguments import Attribution
 from palimpsest.api.asynchronous import AsyncPalimpsest
 from palimpsest.api.offers import Offer
 from palimpsest.api.store import Palimpsest
@@ -54,7 +55,7 @@ from palimpsest.process.output import plain
 from palimpsest.queries.find import Plan
 from palimpsest.queries.hiding import forgotten_texts, without
 from palimpsest.queries.ids import SHORTEST, bare
-from palimpsest.queries.memories import require_future, speaker_of, to_expire
+from palimpsest.queries.memories import to_expire
 from palimpsest.queries.triangles import Triangle
 from palimpsest.queries.undoing import Way
 from palimpsest.queries.why import Explanation, WhyNot
@@ -372,13 +373,11 @@ class Intents:
     async def pin(self, some_id: str, *, until: datetime | None, because: str | None) -> NewExpiry:
         """Keep a memory, named by any of its ids, for ever or until a time."""
 
-        def pinned(store: Palimpsest) -> NewExpiry:
-            require_future(store.reader, until)
-            speaker = speaker_of(store.reader, own_id(store, self.owner_id, some_id))
-            fields = {"candidate_id": speaker, "expires_at": until, "because": because}
-            return store.writer.ask(self._request(store, SetExpiryRequest, fields))
+        def pinned(store: Palimpsest, own: str) -> NewExpiry:
+            said: Attribution = {"actor": self._caller.name, "because": because}
+            return store.pin(own, until=until, owner_id=self.owner_id, **said)
 
-        return await self._asked(pinned, write="pin")
+        return await self._with(some_id, pinned, write="pin")
 
     async def take(
         self,

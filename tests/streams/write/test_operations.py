@@ -318,6 +318,7 @@ def test_a_policy_that_could_not_be_recorded_is_not_in_force(
 def test_an_id_that_nobody_has_is_refused_with_the_reason(runtime: Runtime, unknown: str) -> None:
     """An id is what a person types: whatever it is, it is not a bug, and stops no writer."""
     [known] = ids(*submit(runtime, "one thing"))
+    chosen = unknown or NO_ID  # a selection refuses a blank one itself
     requests: list[AnyRequest] = [
         MergeRequest(request_id=fresh(), a=unknown, b=known),
         MergeRequest(request_id=fresh(), a=known, b=unknown),
@@ -330,9 +331,9 @@ def test_an_id_that_nobody_has_is_refused_with_the_reason(runtime: Runtime, unkn
         UnmergeRequest(request_id=fresh(), candidate_id=unknown),
         UnmergeRequest(request_id=fresh(), memory_id=unknown),
         AccessRequest(request_id=fresh(), candidate_id=unknown),
-        RetractRequest(request_id=fresh(), selection=Selection(candidate_id=unknown)),
-        RestoreRequest(request_id=fresh(), selection=Selection(candidate_id=unknown)),
-        ReverseRequest(request_id=fresh(), selection=JoinSelection(candidate_id=unknown)),
+        RetractRequest(request_id=fresh(), selection=Selection(candidate_id=chosen)),
+        RestoreRequest(request_id=fresh(), selection=Selection(candidate_id=chosen)),
+        ReverseRequest(request_id=fresh(), selection=JoinSelection(candidate_id=chosen)),
         ComposeRequest(request_id=fresh(), decision_id=unknown, text="a", sources=(known,)),
         SettleRequest(
             request_id=fresh(),

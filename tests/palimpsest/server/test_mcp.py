@@ -559,7 +559,7 @@ WRONG_MESSAGES: dict[str, tuple[Any, str]] = {
         {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": ["SECRET"]},
         "the params of a message must be an object",
     ),
-    "a batch": ([{"jsonrpc": "2.0", "id": 1, "method": "SECRET"}], "no batch"),
+    "a batch": ([{"jsonrpc": "2.0", "id": 1, "method": "SECRET"}], "not a batch"),
     "a text": ("SECRET", "must be an object"),
     "no params": ({"jsonrpc": "2.0", "id": 1, "method": "tools/call"}, "name of a tool"),
     "no name": (rpc(1, "tools/call", arguments={"text": "SECRET"}), "name of a tool"),

@@ -391,8 +391,9 @@ class Statements(OpenedStore):
     ) -> NewExpiry:
         """Change when a candidate expires, for an agent that still uses it.
 
-        Raises RefusedError if it never expires (`outranked`), or if it has expired and its text
-        has been stated again since (`same_text`), and UsageError if `expires_at` has passed.
+        Raises RefusedError if it never expires or a person decided when (`outranked`), or if it
+        has expired and its text has been stated again since (`same_text`), and UsageError if
+        `expires_at` has passed.
         """
         require_owned(self._reader, owner_id, candidate_id)
         return self._set_expiry(candidate_id, moment(expires_at), "agent", attribution)

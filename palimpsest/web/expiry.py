@@ -26,9 +26,10 @@ class Ending:
 def ending_of(of: Memory | Entry, now: datetime) -> Ending:
     """The expiry of a memory or a candidate."""
     members = of.members if isinstance(of, Memory) else [of]
-    pins = [entry.pin for entry in members if entry.living and entry.pin is not None]
+    endless = (entry for entry in members if entry.living and entry.expires_at is None)
+    pins = [entry.pin for entry in endless if entry.pin is not None]
     at = of.expires_at
-    return Ending(at, at is not None and at <= now, pins[-1] if pins else None)
+    return Ending(at, at is not None and at <= now, pins[-1].id if pins else None)
 
 
 def pin(store: Palimpsest, memory_id: str, until: str, actor: str, because: str | None) -> None:

@@ -67,6 +67,8 @@ def set_expiry(command: SetExpiry, ledger: Ledger, now: datetime) -> Result:
         return Refusal("unchanged", f"candidate {entry.id} expires {when} already")
     if command.rank == "agent" and None in (entry.expires_at, command.expires_at):
         return Refusal("outranked", "only a person may decide that a memory never expires")
+    if command.rank == "agent" and entry.pin is not None:
+        return Refusal("outranked", "a person has decided when it expires")
     if entry.expired and (command.expires_at is None or command.expires_at > now):
         twin = _said_since(ledger, entry)
         if twin is not None:
@@ -85,10 +87,14 @@ def set_expiry(command: SetExpiry, ledger: Ledger, now: datetime) -> Result:
 
 
 def fold_expiry_set(ledger: Ledger, event: ExpirySet, touched: Touched) -> None:
-    """Change an expiry; if the text is current again, repeats of it join it again."""
-    entry = ledger.entries[event.data.candidate_id]
-    entry.expires_at = event.data.expires_at
-    entry.pin = event.id if event.data.expires_at is None else None
+    """Change an expiry; if the text is current again, repeats of it join it again.
+
+    A person's stands until a person takes it back, that is, sets the previous one.
+    """
+    entry, data = ledger.entries[event.data.candidate_id], event.data
+    takes_back = entry.pin is not None and data.expires_at == entry.pin.data.was
+    entry.expires_at = data.expires_at
+    entry.pin = event if data.rank == "person" and not takes_back else None
     begin_expiry(ledger, entry)
     if not entry.expired:
         ledger.scope(entry.fields.namespace).by_hash[entry.distinct.hash] = entry.distinct

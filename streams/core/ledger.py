@@ -19,6 +19,7 @@ from palimpsest.contracts.candidate import CandidateFields
 from palimpsest.contracts.events import (
     Again,
     Composition,
+    ExpirySet,
     FaceRule,
     FirstDecision,
     Rank,
@@ -227,8 +228,8 @@ class Entry(Struct, eq=False):
     `forgotten` is set if it was forgotten, or if it is a newcomer that waits because of that.
     `apart` are the split memories that it was part of, `updates` the updates that displaced it.
     `text_number` counts the owner's texts up to and including its own. `expires_at` is when it
-    becomes hidden; `expired` refers to the ledger's moment; `pin` is the event because of which it
-    no longer expires.
+    becomes hidden; `expired` refers to the ledger's moment; `pin` is the event by which a person
+    decided that, if one did.
     An entry is *current* while it is living and has not expired.
 
     A msgspec struct, like texts and `Touched`: one is created for each event, in a quarter of a
@@ -265,7 +266,7 @@ class Entry(Struct, eq=False):
     text_number: int = 0
     expires_at: datetime | None = None
     expired: bool = False
-    pin: str | None = None
+    pin: ExpirySet | None = None
 
     @property
     def text_lives(self) -> bool:

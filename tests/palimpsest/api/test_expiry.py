@@ -147,6 +147,17 @@ def test_a_pin_is_a_persons_word_and_undo_takes_it_back(store: Palimpsest, clock
     assert seen(store) == 3 * [[BUS]]
 
 
+def test_what_a_person_decided_is_not_for_an_agent_to_move(store: Palimpsest, clock: Clock) -> None:
+    old, until = say(store, BUS, ttl="1d"), clock.now + 9 * DAY
+    pinned = store.pin(old.memory_id, until=until)
+    for another in (until - DAY, until + DAY):
+        with pytest.raises(RefusedError, match="a person has decided when it expires"):
+            store.renew(old.memory_id, another)
+    assert store.get(old.memory_id)["expires_at"] == pinned["expires_at"]
+    store.undo(pinned["event_id"])
+    assert store.renew(old.memory_id, until)["expires_at"] == pinned["expires_at"]
+
+
 def test_nothing_is_kept_until_a_time_that_has_passed(store: Palimpsest, clock: Clock) -> None:
     old = say(store, BUS, ttl="1d")
     before, passed = store.position, clock.now

@@ -97,22 +97,30 @@ class ConstructedLight(type(Light)):  # type: ignore[misc]
 
         def __call__(self, *args: Any, **given: Any) -> Any:
             """Construct an instance."""
-            fields = {field.name: field for field in structs.fields(self)}
-            needed = [
-                name
-                for name, field in fields.items()
-                if field.default is NODEFAULT and field.default_factory is NODEFAULT
-            ]
+            fields, needed = _fields_of(self)
             require_known(self.__name__, given, fields)
             _require_fields(self.__name__, args, given, needed, fields)
             try:
                 return msgspec.convert(given, self)
-            except msgspec.ValidationError:
+            except msgspec.ValidationError as wrong:
                 try:
                     _adapter(self).validate_python(given)
                 except ValidationError as error:
                     raise _wrong_values(self.__name__, error, fields) from None
-                raise
+                # pydantic would convert it: "1" to 1. The message names the field and both types.
+                raise UsageError(f"{self.__name__}: {wrong}") from None
+
+
+@cache
+def _fields_of(kind: type[Light]) -> tuple[dict[str, Any], list[str]]:
+    """The fields, and the names of those without a default; finding them takes a while."""
+    fields = {field.name: field for field in structs.fields(kind)}
+    needed = [
+        name
+        for name, field in fields.items()
+        if field.default is NODEFAULT and field.default_factory is NODEFAULT
+    ]
+    return fields, needed
 
 
 @cache

@@ -63,7 +63,7 @@ class Memory:
         threshold: float = 0.1,
         **more: Any,
     ) -> Row:
-        """The memories items.nearest to a query among those that pass the filters, best first."""
+        """The memories nearest to a query among those that pass the filters, best first."""
         items.refuse_wrong(more, filters, top_k, threshold)
         meant, also = items.owners_meant(self.memories, filters), items.expired_too(more)
         near = (items.nearest(self.memories, wanted, query, top_k, **also) for wanted in meant)
@@ -97,7 +97,7 @@ class Memory:
         return {"message": "Memories deleted successfully!"}
 
     def history(self, memory_id: str) -> list[Row]:
-        """Each items.change of a memory's text; empty for an unknown id."""
+        """Each change of a memory's text; empty for an unknown id."""
         return items.changes_of(self.memories, memory_id)
 
     def reset(self) -> None:

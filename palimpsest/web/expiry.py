@@ -27,7 +27,7 @@ def ending_of(of: Memory | Entry, now: datetime) -> Ending:
     """The expiry of a memory or a candidate."""
     members = of.members if isinstance(of, Memory) else [of]
     endless = (entry for entry in members if entry.living and entry.expires_at is None)
-    pins = [entry.pin for entry in endless if entry.pin is not None]
+    pins = [entry.pins[-1] for entry in endless if entry.pins]
     at = of.expires_at
     return Ending(at, at is not None and at <= now, pins[-1].id if pins else None)
 

@@ -98,7 +98,7 @@ class Recollection:
         def find(memory_id: str) -> Ranked | None:
             number = self._number_of.get(memory_id)
             if number is None:
-                return None
+                return next((one for one in others if one.memory.id == memory_id), None)
             return Ranked(self._memories[number], float(scores[number]))
 
         if mentioning:

@@ -70,14 +70,14 @@ class Newer:
         self._ledger = ledger
         self._names = names
         near = [*heads, *further]
-        self._saying: dict[int, list[Memory]] = {}
-        self._said_before: dict[int, list[Memory]] = {}
+        self._saying: dict[tuple[str, int], list[Memory]] = {}
+        self._said_before: dict[tuple[str, int], list[Memory]] = {}
         faces: list[tuple[Memory, str, frozenset[int]]] = []
         for memory in near:
             text = memory.text
             same, keys = kept_saying(text, names)
             faces.append((memory, text, keys))
-            self._saying.setdefault(same, []).append(memory)
+            self._saying.setdefault((memory.namespace, same), []).append(memory)
             if len(memory.members) > 1:
                 self._add_others(memory, text)
         self._wordings = {head.id: self._wordings_of(head) for head in heads}
@@ -99,7 +99,8 @@ class Newer:
         """File a memory under its further texts."""
         for texts, by_saying in zip(_said(memory), (self._saying, self._said_before), strict=True):
             for text in texts - {face}:
-                by_saying.setdefault(kept_saying(text, self._names).same, []).append(memory)
+                same = kept_saying(text, self._names).same
+                by_saying.setdefault((memory.namespace, same), []).append(memory)
 
     def of(self, head: Memory) -> set[str]:
         """The ids of the memories that may replace this one, or another wording of it.
@@ -122,7 +123,7 @@ class Newer:
             found |= {
                 newer.id
                 for same in forms
-                for newer in self._said_before.get(same, ())
+                for newer in self._said_before.get((wording.namespace, same), ())
                 if by_face_moment(newer) > least and not told_apart(self._ledger, wording, newer)
             }
             for older in forms.values():
@@ -154,7 +155,7 @@ class Newer:
                 others += [
                     other
                     for same in found[memory]
-                    for other in self._saying.get(same, ())
+                    for other in self._saying.get((memory.namespace, same), ())
                     if other is not memory and not told_apart(self._ledger, memory, other)
                 ]
                 for other in others:

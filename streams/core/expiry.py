@@ -67,7 +67,7 @@ def set_expiry(command: SetExpiry, ledger: Ledger, now: datetime) -> Result:
         return Refusal("unchanged", f"candidate {entry.id} expires {when} already")
     if command.rank == "agent" and None in (entry.expires_at, command.expires_at):
         return Refusal("outranked", "only a person may decide that a memory never expires")
-    if command.rank == "agent" and entry.pin is not None:
+    if command.rank == "agent" and entry.pins:
         return Refusal("outranked", "a person has decided when it expires")
     if entry.expired and (command.expires_at is None or command.expires_at > now):
         twin = _said_since(ledger, entry)
@@ -92,9 +92,11 @@ def fold_expiry_set(ledger: Ledger, event: ExpirySet, touched: Touched) -> None:
     A person's stands until a person takes it back, that is, sets the previous one.
     """
     entry, data = ledger.entries[event.data.candidate_id], event.data
-    takes_back = entry.pin is not None and data.expires_at == entry.pin.data.was
+    if entry.pins and data.expires_at == entry.pins[-1].data.was:
+        entry.pins = entry.pins[:-1]
+    else:
+        entry.pins = (*entry.pins, event) if data.rank == "person" else ()
     entry.expires_at = data.expires_at
-    entry.pin = event if data.rank == "person" and not takes_back else None
     begin_expiry(ledger, entry)
     if not entry.expired:
         ledger.scope(entry.fields.namespace).by_hash[entry.distinct.hash] = entry.distinct

@@ -228,8 +228,8 @@ class Entry(Struct, eq=False):
     `forgotten` is set if it was forgotten, or if it is a newcomer that waits because of that.
     `apart` are the split memories that it was part of, `updates` the updates that displaced it.
     `text_number` counts the owner's texts up to and including its own. `expires_at` is when it
-    becomes hidden; `expired` refers to the ledger's moment; `pin` is the event by which a person
-    decided that, if one did.
+    becomes hidden; `expired` refers to the ledger's moment; `pins` are the events by which persons
+    decided that, unless it was taken back.
     An entry is *current* while it is living and has not expired.
 
     A msgspec struct, like texts and `Touched`: one is created for each event, in a quarter of a
@@ -266,7 +266,7 @@ class Entry(Struct, eq=False):
     text_number: int = 0
     expires_at: datetime | None = None
     expired: bool = False
-    pin: ExpirySet | None = None
+    pins: tuple[ExpirySet, ...] = ()
 
     @property
     def text_lives(self) -> bool:

@@ -29,7 +29,7 @@ FEWEST_WORDS = 4
 """Sentences with fewer words are not remembered unless a model says so."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])(?![」』）”])|\n+")
 _DENSE = rf"{HAN}{KANA}\uac00-\ud7a3"
-_WORD = re.compile(rf"[{_DENSE}]|[^\s{_DENSE}]+")
+_WORD = re.compile(rf"[{_DENSE}]|(?:(?![{_DENSE}])\w)\S*?(?=[\s{_DENSE}]|$)")
 """A word; in Chinese, Japanese and Korean a character counts as one."""
 ANSWERS = 40
 """The length of an answer, in entries (`streams.judge.messages.answer_limit`)."""

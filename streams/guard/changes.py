@@ -17,7 +17,7 @@ from palimpsest.streams.guard.data.change_words import (
     PHRASES,
     UP_TO,
 )
-from palimpsest.streams.guard.data.en import BE, DETERMINERS, NEGATORS, PASTS
+from palimpsest.streams.guard.data.en import BE, DETERMINERS, NEGATORS, PASTS, PREPOSITIONS
 from palimpsest.streams.guard.data.frame_words import LIGHT, VERBS
 from palimpsest.streams.guard.reading import Reading
 from palimpsest.streams.guard.text.plurals import singular
@@ -71,8 +71,11 @@ def tells_deed(text: Reading) -> bool:
 def tells_past(text: Reading) -> bool:
     """Whether a text says what was so once, and cannot change any more: *used to be a baker*."""
     begins = text.lows[:_SUBJECT]
-    used = (at for at, pair in enumerate(pairwise(begins)) if pair == ("used", "to"))
-    return not _ONCE.isdisjoint(begins) or any(not _is_be(begins[at - 1 : at]) for at in used)
+    return any(
+        (pair == ("used", "to") and not _is_be(begins[at - 1 : at]))
+        or (pair[0] in _ONCE and pair[1] in DETERMINERS | PREPOSITIONS)  # not *was promoted*
+        for at, pair in enumerate(pairwise(begins))
+    )
 
 
 def _is_past(word: str) -> bool:

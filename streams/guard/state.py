@@ -19,7 +19,7 @@ _BETWEEN = re.compile(
     r"(?:[,;:]|(?<=[a-z]{4})[.!])? (?:so|and|but|because) |[,;] |(?<=[a-z]{4})[.!] "
 )
 _TIME = re.compile(
-    rf"^(?:{SINCE}),? |,? (?:{SINCE}|(?:as of|since) [^,;:]+?)(?=[.!]?$)", re.IGNORECASE
+    rf"^(?:{SINCE}),? |,? (?:{SINCE}|(?:as of|since) [^,;:0-9]+?)(?=[.!]?$)", re.IGNORECASE
 )
 _DOING = re.compile(r" (?:is|are) ([a-z]+ing)(?= [^ ])")
 _LEADS = [(re.compile(rf" (?:{told})(?= )"), f" {state}") for told, state in LEADS_TO.items()]

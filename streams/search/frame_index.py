@@ -37,7 +37,7 @@ class FrameIndex:
         self._names: tuple[str, ...] = ()
 
     def of(self, content: Content, names: tuple[str, ...]) -> list[Distinct]:
-        """The current texts of a newcomer's frame, latest said first; empty if they are a series.
+        """The current texts of a newcomer's frames, latest said first, without those of a series.
 
         `names` are the owner's: with other names, texts have other keys.
         """
@@ -46,18 +46,24 @@ class FrameIndex:
             self._rows, self._before = array("l"), array("l")
             self._seen, self._names = 0, names
         self._follow()
-        found: list[Distinct] = []
-        for statement in kept_statements(content.text, names):
-            newcomer = kept_for_frames(statement, names)
-            for row in self._sharing(kept_frame_keys(statement, names)):
-                distinct = self._scope.rows[row]
-                if distinct.current is None or distinct in found:
-                    continue
-                if frame(self._reading(distinct), newcomer):
-                    found.append(distinct)
-                    if len(found) == MOST_VALUES:
-                        return []
+        found = dict.fromkeys(
+            distinct
+            for statement in kept_statements(content.text, names)
+            for distinct in self._of_statement(statement, names)
+        )
         return sorted(found, key=lambda distinct: distinct.members[-1].place, reverse=True)
+
+    def _of_statement(self, statement: str, names: tuple[str, ...]) -> list[Distinct]:
+        """The current texts of a statement's frame; empty if they are a series."""
+        newcomer = kept_for_frames(statement, names)
+        found: list[Distinct] = []
+        for row in self._sharing(kept_frame_keys(statement, names)):
+            distinct = self._scope.rows[row]
+            if distinct.current is not None and frame(self._reading(distinct), newcomer):
+                found.append(distinct)
+                if len(found) == MOST_VALUES:
+                    return []
+        return found
 
     def _sharing(self, keys: Iterable[int]) -> list[int]:
         """The rows that have any of these keys, latest first."""

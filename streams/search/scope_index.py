@@ -370,7 +370,11 @@ class _Gone:
 def _is_of_a_relative(older: Reading, newcomer: Reading, names: tuple[str, ...]) -> bool:
     """Whether a text speaks of somebody of the owner's whom the newcomer does not mention."""
     person = kept_subject(older.text, names)
-    return person not in (None, "owner", "other") and person not in newcomer.lows
+    if person in (None, "owner", "other"):
+        return False
+    mentioned = {low.removesuffix("'s") for low in newcomer.lows}
+    named = {text for text in older.texts[1:] if text[:1].isupper()}
+    return mentioned.isdisjoint({person, "he", "she", "they"}) and named.isdisjoint(newcomer.texts)
 
 
 class ScopeIndex:

@@ -73,7 +73,7 @@ IRREGULAR = {
 
 SINCE = (
     r"these days|nowadays|at the moment|at present|right now|from now on|for now|now"
-    r"|(?:as of|since) \w+(?: 20\d\d)?"
+    r"|(?:as of|since) [^\W\d]+"
 )
 """Patterns for the time since which something holds, at the beginning of a text."""
 

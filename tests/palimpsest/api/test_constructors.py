@@ -127,3 +127,9 @@ def test_what_is_parsed_copied_and_pickled_is_as_before() -> None:
     assert verdict.before is not None
     selection = Selection(owner_id="ada")
     assert pickle.loads(pickle.dumps(selection)) == copy.deepcopy(selection) == selection
+
+
+@pytest.mark.parametrize("wrong", [{"cost_usd": "1"}, {"calls": True}, {"input_tokens": "5"}])
+def test_a_value_that_could_be_converted_is_named_too(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=f"Verdict: .*{next(iter(wrong))}"):
+        Verdict(neighbour_id=A, answer="same", **wrong)

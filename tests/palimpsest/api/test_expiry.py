@@ -158,6 +158,16 @@ def test_what_a_person_decided_is_not_for_an_agent_to_move(store: Palimpsest, cl
     assert store.renew(old.memory_id, until)["expires_at"] == pinned["expires_at"]
 
 
+def test_a_persons_expiry_stands_after_a_later_one_is_taken_back(
+    store: Palimpsest, clock: Clock
+) -> None:
+    old, until = say(store, BUS, ttl="1d"), clock.now + 9 * DAY
+    store.pin(old.memory_id, until=until)
+    store.undo(store.pin(old.memory_id)["event_id"])
+    with pytest.raises(RefusedError, match="a person has decided when it expires"):
+        store.renew(old.memory_id, until + DAY)
+
+
 def test_nothing_is_kept_until_a_time_that_has_passed(store: Palimpsest, clock: Clock) -> None:
     old = say(store, BUS, ttl="1d")
     before, passed = store.position, clock.now

@@ -163,6 +163,18 @@ def test_a_change_comes_before_each_wording_that_says_the_same_of_the_owner(
     assert memories.recall("ada", other, k=1)[0]["face"] == other
 
 
+def test_another_namespace_replaces_nothing(memories: Palimpsest) -> None:
+    """A novel in which Ada lives in Rome stays as it is when she moves."""
+    for text, namespace in (
+        ("Ada lives in Rome.", "novel"),
+        ("I live in Rome.", "real"),
+        ("I live in Oslo.", "real"),
+    ):
+        memories.submit({"owner_id": "ada", "text": text, "namespace": namespace})
+    [hit] = memories.recall("ada", "Ada lives in Rome.", k=1)
+    assert (hit["face"], hit["namespace"]) == ("Ada lives in Rome.", "novel")
+
+
 def test_a_relative_does_not_come_before_the_owner(memories: Palimpsest) -> None:
     """Though a question about the two waits, and what is said of the relative is newer."""
     memories.set_names("ada", NAMES)

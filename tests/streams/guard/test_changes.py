@@ -93,6 +93,8 @@ def test_a_text_that_tells_what_somebody_did(text: str, told: bool) -> None:
     [
         ("Ada used to be a baker.", True),
         ("Ada was a baker.", True),
+        ("Ada was promoted to team lead.", False),
+        ("I was diagnosed with asthma.", False),
         ("Ada is a baker.", False),
         ("The user is used to noise.", False),
         ("Ada moved to Rome.", False),

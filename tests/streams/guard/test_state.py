@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from palimpsest.streams.guard import kept_saying, kept_statements, said_of_owner
+from palimpsest.streams.guard import (
+    frame,
+    kept_for_frames,
+    kept_saying,
+    kept_statements,
+    said_of_owner,
+)
 
 NAMES = ("Ada", "the user", "I")
 
@@ -38,6 +44,13 @@ def test_what_is_said_of_the_owner_is_the_same_by_whatever_name() -> None:
     ]
     assert len({*said}) == 1
     assert kept_saying("Bob hosts the meetings in his cellar.", NAMES) not in said
+
+
+def test_a_year_since_which_something_is_so_is_a_value() -> None:
+    since = "Ada has worked at Acme since 2019."
+    other = "Ada has worked at Acme since 2021."
+    assert kept_saying(since, NAMES).same != kept_saying(other, NAMES).same
+    assert frame(kept_for_frames(since, NAMES), kept_for_frames(other, NAMES))
 
 
 @pytest.mark.parametrize(

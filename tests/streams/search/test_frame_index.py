@@ -18,6 +18,7 @@ from palimpsest.contracts.requests import (
     RestoreRequest,
     RetractRequest,
     Selection,
+    SetNamesRequest,
     SettleRequest,
     UnmergeRequest,
 )
@@ -100,6 +101,18 @@ def test_a_series_is_not_asked_about(runtime: Runtime) -> None:
     outcomes = say(runtime, *weights)
     decisions = ["stored", *["pending"] * (MOST_VALUES - 1)]
     assert [one.decision for one in outcomes] == [*decisions, "stored", "stored", "stored"]
+
+
+def test_a_series_of_one_clause_hides_no_frame_of_another(runtime: Runtime) -> None:
+    execute(
+        runtime.writer, SetNamesRequest(request_id=uuid4().hex, owner_id="ada", names=("Ada", "I"))
+    )
+    weights = [f"Ada weighs {kilos} kg in the morning." for kilos in range(60, 60 + MOST_VALUES)]
+    say(runtime, *weights, "Ada reports to Beth Airey.")
+    [both] = say(
+        runtime, "Beth is gone, so I report to Al Tyson, and I weigh 70 kg in the morning."
+    )
+    assert asked(runtime, both)[0] == "Ada reports to Beth Airey."
 
 
 def test_only_the_living_of_the_scope_are_asked_about(runtime: Runtime) -> None:

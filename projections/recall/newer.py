@@ -26,6 +26,8 @@ from palimpsest.streams.guard import (
 
 STEPS = 2
 """Maximum number of questions between a memory and another wording of it; more would stray."""
+Words = tuple[str, ...]
+
 REWORDED = 0.75
 """The cosine from which a question may be about two wordings of the same statement."""
 
@@ -70,8 +72,8 @@ class Newer:
         self._ledger = ledger
         self._names = names
         near = [*heads, *further]
-        self._saying: dict[tuple[str, int], list[Memory]] = {}
-        self._said_before: dict[tuple[str, int], list[Memory]] = {}
+        self._saying: dict[tuple[str, Words], list[Memory]] = {}
+        self._said_before: dict[tuple[str, Words], list[Memory]] = {}
         faces: list[tuple[Memory, str, frozenset[int]]] = []
         for memory in near:
             text = memory.text
@@ -136,8 +138,8 @@ class Newer:
                 }
         return found
 
-    def _wordings_of(self, head: Memory) -> dict[Memory, dict[int, Framed]]:
-        """A memory and those that may say the same, each with what it says, by its hash.
+    def _wordings_of(self, head: Memory) -> dict[Memory, dict[Words, Framed]]:
+        """A memory and those that may say the same, each with what it says, by its words.
 
         They say the same of the owner in the same words, or are near, with a pending question about
         both.
@@ -164,7 +166,7 @@ class Newer:
                         new.append(other)
         return found
 
-    def _forms(self, memory: Memory) -> dict[int, Framed]:
+    def _forms(self, memory: Memory) -> dict[Words, Framed]:
         """What a memory says now: one form of texts that only call the owner otherwise."""
         texts = {kept_saying(text, self._names).same: text for text in sorted(_said(memory)[0])}
         return {same: framed(memory, self._names, text) for same, text in texts.items()}

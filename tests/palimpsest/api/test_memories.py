@@ -202,7 +202,7 @@ def test_the_retracted_are_marked(memories: Palimpsest) -> None:
     assert (found["state"], found["moved"]) == ("retracted", True)
     assert {member["text"] for member in found["members"]} == {"tea in the shed", "a blue car"}
     assert memories.list("ada")["memories"] == []
-    with pytest.raises(RefusedError, match="no candidate"):
+    with pytest.raises(RefusedError, match="nothing here has the id"):
         memories.get("0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11")
 
 

@@ -174,7 +174,7 @@ def test_what_is_no_request_is_told_so_and_the_next_is_served(held: Held) -> Non
     held.serve_all()
     refused = from_json(held.answer_to(bad))
     assert isinstance(refused, Misused)
-    assert refused.detail.startswith("no request: ")
+    assert refused.detail.startswith("not a request: ")
     bad, good = (held.inbox.put("request", "test", body) for body in (b"?", policy_request()))
     held.serve_all()
     assert isinstance(from_json(held.answer_to(bad)), Misused)

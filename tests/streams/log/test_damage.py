@@ -208,7 +208,7 @@ FILED: dict[str, tuple[Callable[[Log], object], int, str]] = {
     "a row that is not a policy is listed as one": (
         lambda log: log.execute("INSERT INTO policies VALUES (4)"),
         4,
-        "and is none",
+        "but is not one",
     ),
     "a checksum is wrong": (
         lambda log: log.execute("UPDATE events SET checksum = checksum + 1 WHERE position = 6"),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from itertools import chain, combinations
 
+import numpy as np
 import pytest
 
+from palimpsest.projections.recall.from_ledger import Recollection
+from palimpsest.projections.recall.hits import Ranked, RecallOptions
 from palimpsest.projections.recall.presumed import PresumedNames
 from tests.streams.core.spec import given
 from tests.streams.dedupe.test_by_tokens import at
@@ -77,3 +80,13 @@ def test_names_follow_the_ledger() -> None:
     history.do(at("c", "Bea likes tea.", 2))
     history.do(at("d", "My name is Bea.", 3))
     assert kept.now() == ("Bea", "I", "the user") == PresumedNames(history.ledger).now()
+
+
+def test_what_replaces_a_hit_is_found_without_a_vector_too() -> None:
+    history = given(at("a", "Ada lives in Rome.", 0), at("b", "I live in Oslo.", 1))
+    rome, oslo = (history.ledger.entries[history.id(name)].memory for name in "ab")
+    others = [Ranked(rome, 0.9), Ranked(oslo, 0.2)]
+    found = Recollection(history.ledger, 3).recall(
+        np.ones(3, np.float32), RecallOptions(1), ("Ada", "I"), others
+    )
+    assert [hit["face"] for hit in found] == ["I live in Oslo."]

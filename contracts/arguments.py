@@ -40,7 +40,7 @@ def plainly(error: ValidationError) -> str:
 
 
 def require_known(name: str, given: Iterable[str], takes: Mapping[str, Any]) -> None:
-    """UsageError for the first keyword that is none of these, in Python's own words."""
+    """Raise UsageError, worded as Python words it, for the first unknown keyword."""
     for unknown in given:
         if unknown not in takes:
             raise wrong_call(name, f"got an unexpected keyword argument {unknown[:40]!r}", takes)
@@ -70,9 +70,9 @@ else:
 
 
 class Constructed(ModelMetaclass):
-    """The class of models that users construct: a wrong argument is a UsageError.
+    """The metaclass of models that users construct: a wrong argument raises UsageError.
 
-    Only calls of the class are checked so: what is parsed raises pydantic's error, as ever.
+    That holds for calls of the class only; parsing raises pydantic's error.
     """
 
     if not TYPE_CHECKING:  # else the types of arguments would no longer be checked
@@ -91,7 +91,7 @@ class Constructed(ModelMetaclass):
 
 
 class ConstructedLight(type(Light)):  # type: ignore[misc]
-    """The same for an event's part, whose constructor would validate nothing."""
+    """The same for parts of events, whose own constructors validate nothing."""
 
     if not TYPE_CHECKING:
 

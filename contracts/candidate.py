@@ -47,7 +47,7 @@ def _is_blank(value: str) -> bool:
 
 
 def not_blank(value: str) -> str:
-    """A text with something visible in it; ValueError for any other."""
+    """The text, if something in it is visible; else ValueError."""
     if value.isascii() and value.isprintable() and value and not value.isspace():
         return value  # the usual case; the rest takes a microsecond more
     if "\x00" in value:

@@ -61,7 +61,7 @@ class RefusedError(PalimpsestError):
 
 
 def no_such_id(some_id: str | None = None) -> str:
-    """The sentence about an unknown id, or another owner's; a network's door does not quote it."""
+    """The message for an unknown id, or another owner's; HTTP and MCP do not quote the id."""
     what = "this id" if some_id is None else f"the id {some_id}"
     return f"nothing here has {what}: lists, histories and decisions show ids"
 

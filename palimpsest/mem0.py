@@ -128,11 +128,8 @@ class AsyncMemory:
         """A memory; the configuration is not used."""
         return cls(config_dict, **where)
 
-    add, get, get_all = (
-        items.awaited(Memory.add),
-        items.awaited(Memory.get),
-        items.awaited(Memory.get_all),
-    )
+    add, get = items.awaited(Memory.add), items.awaited(Memory.get)
+    get_all = items.awaited(Memory.get_all)
     search, update = items.awaited(Memory.search), items.awaited(Memory.update)
     delete, delete_all = items.awaited(Memory.delete), items.awaited(Memory.delete_all)
     history, reset = items.awaited(Memory.history), items.awaited(Memory.reset)

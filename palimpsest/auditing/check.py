@@ -59,8 +59,8 @@ class Coverage:
     def problems(self, policy: Policy, before: Policy) -> list[str]:
         """What the certificate does not cover, given the `policy` and the guard in force.
 
-        Under a policy that was in force `before`, at the sealed position, and had joined nothing,
-        another audit would cover no more, so it is not a problem until it joins.
+        A policy that was in force `before`, at the sealed position, and had joined nothing by then
+        is not a problem until it joins something: another audit could not cover more.
         """
         in_force = {("policy", policy.hash), ("guard", guard_hash(tables_of(policy.languages)))}
         if policy.hash == before.hash and ("policy", policy.hash) not in self._rules:

@@ -77,7 +77,7 @@ def kept_frame_keys(text: str, names: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def kept_subject(text: str, names: tuple[str, ...]) -> str | None:
-    """Of whom a text speaks, as from `subject_of`."""
+    """Whom a text is about, as from `subject_of`."""
     return (_subject if len(text) <= SHORT else subject_of)(text, names)
 
 

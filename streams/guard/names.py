@@ -138,7 +138,7 @@ def _said_loosely(said: str, names: tuple[str, ...]) -> str | None:
         if rest is None:
             continue
         words = rest.split(" ")
-        at = next((at for at, word in enumerate(words) if at and word not in ADVERBS), 0)
+        at = _verb_at(words)
         if name == SPEAKER and at:
             words[at] = THIRD.get(words[at], words[at])
         return _capitalised(_spoken(names)) + " ".join(words)
@@ -146,22 +146,32 @@ def _said_loosely(said: str, names: tuple[str, ...]) -> str | None:
 
 
 def predicate(rest: str, *, of_speaker: bool) -> str:
-    """What a text says behind its subject, as of a third person: quicker and rougher than above.
+    """What a text says after its subject, in the third person: a rough, quick `said_of_owner`.
 
-    `of_speaker`: the subject is *I*, so that a verb in the present has to be changed. Behind a
-    possessor (*'s dog*) there is none.
+    `of_speaker`: the subject is *I*, so a verb in the present has to be changed; after a possessor
+    (*'s dog*) there is none to change.
     """
     if of_speaker:
-        for contracted, written in _CONTRACTED.items():
-            if rest.startswith(contracted + " "):
-                rest = written + rest[len(contracted) :]
-        words = rest.split(" ")
-        at = next((at for at, word in enumerate(words) if at and word not in ADVERBS), 0)
+        words = _uncontracted(rest).split(" ")
+        at = _verb_at(words)
         verb = words[at].rstrip(".")
         if not words[0] and (verb in THIRD or _is_present(verb)):
             words[at] = (THIRD.get(verb) or third(verb)) + words[at][len(verb) :]
         rest = " ".join(words)
     return _POSSESSIVE.sub("their", rest)
+
+
+def _verb_at(words: list[str]) -> int:
+    """The place of the first word after a subject that is not an adverb; 0 if there is none."""
+    return next((at for at, word in enumerate(words) if at and word not in ADVERBS), 0)
+
+
+def _uncontracted(rest: str) -> str:
+    """What follows *I*, with its verb written out: *'m a nurse* as *is a nurse*."""
+    for contracted, written in _CONTRACTED.items():
+        if rest.startswith(contracted + " "):
+            return written + rest[len(contracted) :]
+    return rest
 
 
 def speaks_of(text: str, names: tuple[str, ...]) -> bool:
@@ -285,10 +295,8 @@ def _said_of(name: str, rest: str, bare: bool) -> str | None:
         return rest if _is_of_something(rest[3:]) else None
     if rest.startswith("' "):
         return None
-    if speaker:
-        for contracted, written in _CONTRACTED.items():
-            if rest.startswith(contracted + " "):
-                return written + rest[len(contracted) :]
+    if speaker and (full := _uncontracted(rest)) != rest:
+        return full
     if not rest.startswith(" "):
         return None
     words = rest[1:].split(" ")

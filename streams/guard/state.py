@@ -1,7 +1,7 @@
-"""What a text says is so now, for frames only: it joins nothing (docs/guard.md, Frames).
+"""Rewrites a text to what it says holds now, for frames only (docs/guard.md, Frames).
 
 *I'm using fish these days* is read as *I use fish*, and *I got promoted to team lead* as *I am team
-lead*, so that a change shares its frame with what was so before.
+lead*, so that a change shares its frame with what held before. It joins nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ def clauses(text: str) -> tuple[str, ...]:
 
 
 def without_since(text: str) -> str:
-    """A text without since when it is so: *these days*, *since January*."""
+    """A text without the phrase that says since when it holds: *these days*, *since January*.
+
+    A phrase with figures (*since 2019*) stays, as two of these are two values.
+    """
     return _TIME.sub("", text, count=1)
 
 
@@ -56,11 +59,11 @@ def as_state(said: str, who: str) -> str:
     return said
 
 
-def _doing(base: str) -> str:
-    """The form of a verb for what is going on."""
+def _participle(base: str) -> str:
+    """The present participle of a verb: *running*."""
     if base.endswith("e") and not base.endswith("ee"):
         return base[:-1] + "ing"
     return base + (base[-1] if _DOUBLED.fullmatch(base) else "") + "ing"
 
 
-_SIMPLE = {_doing(base): simple for base, simple in THIRD.items() if base not in ("go", "do")}
+_SIMPLE = {_participle(base): simple for base, simple in THIRD.items() if base not in ("go", "do")}

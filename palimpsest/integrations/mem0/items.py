@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 
 
 def awaited(call: Callable[..., Result]) -> Callable[..., Coroutine[Any, Any, Result]]:
-    """A method of `Memory` as one of the class that holds it as `memory`: it runs on a thread."""
+    """A call of `Memory` as a coroutine of a class with a `memory`; it runs on a thread."""
 
     @wraps(call)
     async def made(of: Any, /, *args: Any, **more: Any) -> Result:

@@ -375,7 +375,7 @@ def test_tools_that_read_and_those_that_destroy_are_marked(served: Use[None]) ->
         marks = {tool.name: tool.annotations for tool in tools}
         reads = {name for name, mark in marks.items() if mark and mark.read_only_hint}
         kept = {name for name, mark in marks.items() if mark and mark.destructive_hint is False}
-        destroys = marks.keys() - reads - kept  # as the protocol has it if nothing is said
+        destroys = marks.keys() - reads - kept  # the protocol's default
         assert reads == {
             name
             for name in marks

@@ -28,6 +28,7 @@ LONGEST = 30
 _SUBJECT = 6
 """The verb of what somebody did is among this many first tokens."""
 _ONCE = frozenset({"was", "were"})
+_LAST_WORDS = frozenset(last for _, last in PHRASES)
 _THING = [(word,) for word in DETERMINERS]
 """Words after which a word of `CHANGED` is not a verb: *her left hand*."""
 
@@ -44,11 +45,11 @@ def tells_change(text: Reading) -> bool:
     if any(low in CHANGED and lows[at - 1 : at] not in _THING for at, low in enumerate(lows)):
         return True
     return any(
-        not PHRASES.isdisjoint(_written_out(pair))
-        or (pair[0] in PERFECT and _is_past(pair[1]))
-        or (pair == UP_TO and _is_be(lows[at - 1 : at]))
-        or _is_new(text, at)
-        for at, pair in enumerate(pairwise(lows))
+        (second in _LAST_WORDS and not PHRASES.isdisjoint(_written_out(first, second)))
+        or (first in PERFECT and _is_past(second))
+        or ((first, second) == UP_TO and _is_be(lows[at - 1 : at]))
+        or (first == "new" and text.texts[at + 1].islower())  # not *New York*
+        for at, (first, second) in enumerate(pairwise(lows))
     )
 
 
@@ -82,10 +83,10 @@ def _is_past(word: str) -> bool:
     return len(word) > 4 and word.endswith("ed")
 
 
-def _written_out(pair: tuple[str, str]) -> list[tuple[str, str]]:
+def _written_out(first: str, second: str) -> list[tuple[str, str]]:
     """Two words, and what the first may stand for if it is contracted: *Ada's gone*."""
-    _, mark, ending = pair[0].rpartition("'")
-    return [pair, *((full, pair[1]) for full in CONTRACTED.get(mark + ending, ()))]
+    _, mark, ending = first.rpartition("'")
+    return [(word, second) for word in (first, *CONTRACTED.get(mark + ending, ()))]
 
 
 def _negates(lows: tuple[str, ...]) -> bool:
@@ -95,11 +96,6 @@ def _negates(lows: tuple[str, ...]) -> bool:
 def _is_be(words: tuple[str, ...]) -> bool:
     """Whether a word is a form of *be*: *is*, *I'm*."""
     return any(word in BE or word.endswith(("'m", "'re", "'s")) for word in words)
-
-
-def _is_new(text: Reading, at: int) -> bool:
-    """Whether *new* stands at a place and does not begin a name (*New York*)."""
-    return text.lows[at] == "new" and text.texts[at + 1].islower()
 
 
 def shares_a_word(one: Reading, other: Reading, names: tuple[str, ...]) -> bool:

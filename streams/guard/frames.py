@@ -128,7 +128,9 @@ def _of_one_label(one: Reading, other: Reading) -> bool:
 
 def _label(said: StatedTokens) -> tuple[str, ...] | None:
     """The words of a note up to its colon, if a value and nothing else follows."""
-    at = said.lows.index(":") if ":" in said.lows else 0
+    if ":" not in said.lows:
+        return None
+    at = said.lows.index(":")
     if not 0 < _length(said, 0, at) <= LONGEST or _ends_a_sentence(said, 0, at):
         return None
     if not HEADINGS.isdisjoint(said.lows[:at]):
@@ -172,9 +174,9 @@ def frame_keys(text: Reading) -> list[tuple[str, ...]]:
         and not _ends_a_sentence(said, start - 1, start)
     ):
         start -= 1
-        if _length(said, start, end) > LONGEST:
+        if end - start > LONGEST and _length(said, start, end) > LONGEST:
             break
-        if (enough or _says_enough(said, start, 0)) and _is_value(said, start, 0):
+        if (enough or _says_enough(said, start, 0)) and _fits_its_place(said, start, end):
             found.append(said.lows[:start])
     return found
 
@@ -209,9 +211,17 @@ def _is_value(text: StatedTokens, start: int, end: int) -> bool:
     """Whether a text's tokens from `start` up to its last `end` tokens can be a value."""
     stop = len(text.lows) - end
     words = text.lows[start:stop]
-    if not words or not NO_VALUE.isdisjoint(words) or _NO_VALUE_ALONE.issuperset(words):
+    if not words or not NO_VALUE.isdisjoint(words):
         return False
     if _ends_a_sentence(text, start, stop) or _length(text, start, stop) > LONGEST:
+        return False
+    return _fits_its_place(text, start, stop)
+
+
+def _fits_its_place(text: StatedTokens, start: int, stop: int) -> bool:
+    """Whether words say something, and the words around them leave room for a value."""
+    words = text.lows[start:stop]
+    if _NO_VALUE_ALONE.issuperset(words):
         return False
     before, after = text.lows[start - 1], text.lows[stop : stop + 1]
     if before in _BEFORE_VERBS or (before == "to" and not en.DETERMINERS.isdisjoint(after)):

@@ -65,8 +65,6 @@ class Reading:
     """The words in lower case; for other tokens, their keys."""
     has_identifiers: bool = field(init=False, compare=False, repr=False)
     """Whether it has tokens other than words and signs: numbers, units, identifiers."""
-    fixed: frozenset[str] = field(init=False, compare=False, repr=False)
-    """The words, signs and values that no edit changes."""
 
     def __post_init__(self) -> None:
         """Compute what every comparison needs."""
@@ -78,7 +76,11 @@ class Reading:
                 if kind is CODE:
                     keys[at] = lows[at] = "`" + texts[at]
         self.keys, self.lows = tuple(keys), tuple(lows)
-        self.fixed = fixed_of(self.lows, kinds, self.tables)
+
+    @cached_property
+    def fixed(self) -> frozenset[str]:
+        """The words, signs and values that no edit changes."""
+        return fixed_of(self.lows, self.kinds, self.tables)
 
     @cached_property
     def sure_words(self) -> tuple[str, ...]:

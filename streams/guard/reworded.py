@@ -41,9 +41,8 @@ def reworded(said: str, who: str) -> str:
     """A sentence that begins with `who`, in the wording in which it is compared."""
     stop = "." if said.endswith(".") else ""
     rest = said.removeprefix(who).removesuffix(stop)
-    if rest.startswith(_FIRST_WORDS):
-        for pattern, way in _WAYS:
-            rest = pattern.sub(way, rest)
+    for pattern, way in _WAYS.get(rest.strip().partition(" ")[0], ()):
+        rest = pattern.sub(way, rest)
     return who + _by_favourite(_by_allergen(rest)) + stop
 
 
@@ -57,35 +56,46 @@ def _by_favourite(rest: str) -> str:
     return f"'s favourite {singular(found[2])} is {found[1]}" if found else rest
 
 
-_FIRST_WORDS = ("'s ", " comes ", " has ", " is ", " owns ", " resides ", " suffers ")
-"""How all of `_WAYS` begin: most sentences begin otherwise, and are not compared with each."""
 _ALLERGY = re.compile(rf" has an? ({any_of(ALLERGENS)}) allergy")
 _BEST = re.compile(r" likes ([\w'\-]+(?: [\w'\-]+){0,2}) best of all ([a-z]+s)")
 _OF_OWNERS = any_of((PEOPLE | RELATED | PETS) - ROLES)
 _COUNT = f"(?:{any_of({'a', 'an', *en.NUMBERS})}|[0-9]+)"
-_WAYS = [
-    (re.compile(pattern + r"\Z"), way)
-    for pattern, way in (
-        (rf"\A('s (?:{any_of(ROLES)}) is) (?:called|named) ({NAME})", r"\1 \2"),
-        (rf"\A('s [a-z]+)'s name is ({NAME})", r"\1 is called \2"),
-        (rf"\A has an? ({any_of(ROLES)}) (?:called|named) ({NAME})", r"'s \1 is \2"),
-        (rf"\A has an? ({_OF_OWNERS}) named ({NAME})", r" has a \1 called \2"),
-        (rf"\A('s home is) ({NAME})", r"\1 in \2"),
-        (rf"\A resides in ({NAME})", r" lives in \1"),
-        (r"\A's email address is (\S+@\S+)", r"'s email is \1"),
-        (r"\A's birthday is on (.+)", r"'s birthday is \1"),
-        (rf"\A's date of birth is ({VALUE})", r" was born on \1"),
-        (r"\A is an? (vegan|vegetarian)", r" is \1"),
-        (rf"\A is employed by ({NAME})", r"'s employer is \1"),
-        (rf"\A comes from ({NAME})", r" is from \1"),
-        (rf"\A suffers from ({any_of(ILLNESSES)})", r" has \1"),
-        (r"\A has an allergy to (.+)", r" is allergic to \1"),
-        (r"\A has a fear of (.+)", r" is afraid of \1"),
-        (r"\A is scared of (.+)", r" is afraid of \1"),
-        *((rf"\A is {verb} to (.+)", rf" {simple} to \1") for verb, simple in PLANNING.items()),
-        *((rf"\A is (?:a|an|the) {noun} (.+)", rf" {verb} \1") for noun, verb in AGENTS.items()),
-        (r"\A is the owner of (.+)", r" owns \1"),
-        (rf"\A owns ({_COUNT} (?:{any_of(PETS)}))", r" has \1"),
-    )
-]
-"""Patterns and what replaces them; each matches the whole sentence, so that nothing is left out."""
+
+
+def _ways(*ways: tuple[str, str]) -> list[tuple[re.Pattern[str], str]]:
+    return [(re.compile(rf"\A{pattern}\Z"), way) for pattern, way in ways]
+
+
+_OWNS = (rf" owns ({_COUNT} (?:{any_of(PETS)}))", r" has \1")
+_WAYS = {
+    "'s": _ways(
+        (rf"('s (?:{any_of(ROLES)}) is) (?:called|named) ({NAME})", r"\1 \2"),
+        (rf"('s [a-z]+)'s name is ({NAME})", r"\1 is called \2"),
+        (rf"('s home is) ({NAME})", r"\1 in \2"),
+        (r"'s email address is (\S+@\S+)", r"'s email is \1"),
+        (r"'s birthday is on (.+)", r"'s birthday is \1"),
+        (rf"'s date of birth is ({VALUE})", r" was born on \1"),
+    ),
+    "has": _ways(
+        (rf" has an? ({any_of(ROLES)}) (?:called|named) ({NAME})", r"'s \1 is \2"),
+        (rf" has an? ({_OF_OWNERS}) named ({NAME})", r" has a \1 called \2"),
+        (r" has an allergy to (.+)", r" is allergic to \1"),
+        (r" has a fear of (.+)", r" is afraid of \1"),
+    ),
+    "is": _ways(
+        (r" is an? (vegan|vegetarian)", r" is \1"),
+        (rf" is employed by ({NAME})", r"'s employer is \1"),
+        (r" is scared of (.+)", r" is afraid of \1"),
+        *((rf" is {verb} to (.+)", rf" {simple} to \1") for verb, simple in PLANNING.items()),
+        *((rf" is (?:a|an|the) {noun} (.+)", rf" {verb} \1") for noun, verb in AGENTS.items()),
+        (r" is the owner of (.+)", r" owns \1"),
+        _OWNS,
+    ),
+    "resides": _ways((rf" resides in ({NAME})", r" lives in \1")),
+    "comes": _ways((rf" comes from ({NAME})", r" is from \1")),
+    "suffers": _ways((rf" suffers from ({any_of(ILLNESSES)})", r" has \1")),
+    "owns": _ways(_OWNS),
+}
+"""By the first word: patterns and what replaces them.
+
+Each matches the whole sentence, so that nothing is left out."""

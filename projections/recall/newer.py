@@ -5,6 +5,7 @@ These are found by frames, and by pending questions to the judge. The result onl
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from palimpsest.streams.core.frames import (
@@ -26,7 +27,6 @@ from palimpsest.streams.guard import (
 
 STEPS = 2
 """Maximum number of questions between a memory and another wording of it; more would stray."""
-Words = tuple[str, ...]
 
 REWORDED = 0.75
 """The cosine from which a question may be about two wordings of the same statement."""
@@ -72,14 +72,14 @@ class Newer:
         self._ledger = ledger
         self._names = names
         near = [*heads, *further]
-        self._saying: dict[tuple[str, Words], list[Memory]] = {}
-        self._said_before: dict[tuple[str, Words], list[Memory]] = {}
+        self._saying: defaultdict[int, list[Memory]] = defaultdict(list)
+        self._said_before: defaultdict[int, list[Memory]] = defaultdict(list)
         faces: list[tuple[Memory, str, frozenset[int]]] = []
         for memory in near:
             text = memory.text
             same, keys = kept_saying(text, names)
             faces.append((memory, text, keys))
-            self._saying.setdefault((memory.namespace, same), []).append(memory)
+            self._saying[same].append(memory)
             if len(memory.members) > 1:
                 self._add_others(memory, text)
         self._wordings = {head.id: self._wordings_of(head) for head in heads}
@@ -101,8 +101,7 @@ class Newer:
         """File a memory under its further texts."""
         for texts, by_saying in zip(_said(memory), (self._saying, self._said_before), strict=True):
             for text in texts - {face}:
-                same = kept_saying(text, self._names).same
-                by_saying.setdefault((memory.namespace, same), []).append(memory)
+                by_saying[kept_saying(text, self._names).same].append(memory)
 
     def of(self, head: Memory) -> set[str]:
         """The ids of the memories that may replace this one, or another wording of it.
@@ -125,8 +124,8 @@ class Newer:
             found |= {
                 newer.id
                 for same in forms
-                for newer in self._said_before.get((wording.namespace, same), ())
-                if by_face_moment(newer) > least and not told_apart(self._ledger, wording, newer)
+                for newer in self._said_before.get(same, ())
+                if by_face_moment(newer) > least and self._may_be_one(wording, newer)
             }
             for older in forms.values():
                 mates = {mate for key in older.keys for mate in self._by_key.get(key, ())}
@@ -138,8 +137,8 @@ class Newer:
                 }
         return found
 
-    def _wordings_of(self, head: Memory) -> dict[Memory, dict[Words, Framed]]:
-        """A memory and those that may say the same, each with what it says, by its words.
+    def _wordings_of(self, head: Memory) -> dict[Memory, dict[int, Framed]]:
+        """A memory and those that may say the same, each with what it says, by its `same`.
 
         They say the same of the owner in the same words, or are near, with a pending question about
         both.
@@ -157,8 +156,8 @@ class Newer:
                 others += [
                     other
                     for same in found[memory]
-                    for other in self._saying.get((memory.namespace, same), ())
-                    if other is not memory and not told_apart(self._ledger, memory, other)
+                    for other in self._saying.get(same, ())
+                    if other is not memory and self._may_be_one(memory, other)
                 ]
                 for other in others:
                     if other not in found:
@@ -166,7 +165,11 @@ class Newer:
                         new.append(other)
         return found
 
-    def _forms(self, memory: Memory) -> dict[Words, Framed]:
+    def _may_be_one(self, one: Memory, other: Memory) -> bool:
+        """Whether two memories are of one namespace, and nobody has told them apart."""
+        return one.namespace == other.namespace and not told_apart(self._ledger, one, other)
+
+    def _forms(self, memory: Memory) -> dict[int, Framed]:
         """What a memory says now: one form of texts that only call the owner otherwise."""
         texts = {kept_saying(text, self._names).same: text for text in sorted(_said(memory)[0])}
         return {same: framed(memory, self._names, text) for same, text in texts.items()}

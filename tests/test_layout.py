@@ -125,14 +125,24 @@ def parse(root: Path) -> Tree:
 
 
 def parse_module(path: Path, root: Path) -> ast.Module:
-    """Return a module's syntax tree; the client's relative imports are made absolute."""
+    """Return a module's syntax tree; the client's relative imports are made absolute.
+
+    What a folder does in a clone, under its own name (`infra/folders.py`), is left out.
+    """
     tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree.body = [node for node in tree.body if not _is_under_its_own_name(node)]
     folder = path.parent.relative_to(root)
     if folder == Path(PACKAGE, "client"):
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.level == 1:
                 node.module, node.level = f"{PACKAGE}.client.{node.module}", 0
     return tree
+
+
+def _is_under_its_own_name(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) in {
+        f"__name__ == '{folder}'" for folder in LINKED
+    }
 
 
 def dotted_name(path: Path) -> str:

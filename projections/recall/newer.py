@@ -27,6 +27,7 @@ from palimpsest.streams.guard import (
 
 STEPS = 2
 """Maximum number of questions between a memory and another wording of it; more would stray."""
+Words = tuple[str, ...]
 
 REWORDED = 0.75
 """The cosine from which a question may be about two wordings of the same statement."""
@@ -72,8 +73,8 @@ class Newer:
         self._ledger = ledger
         self._names = names
         near = [*heads, *further]
-        self._saying: defaultdict[int, list[Memory]] = defaultdict(list)
-        self._said_before: defaultdict[int, list[Memory]] = defaultdict(list)
+        self._saying: defaultdict[Words, list[Memory]] = defaultdict(list)
+        self._said_before: defaultdict[Words, list[Memory]] = defaultdict(list)
         faces: list[tuple[Memory, str, frozenset[int]]] = []
         for memory in near:
             text = memory.text
@@ -137,8 +138,8 @@ class Newer:
                 }
         return found
 
-    def _wordings_of(self, head: Memory) -> dict[Memory, dict[int, Framed]]:
-        """A memory and those that may say the same, each with what it says, by its `same`.
+    def _wordings_of(self, head: Memory) -> dict[Memory, dict[Words, Framed]]:
+        """A memory and those that may say the same, each with what it says, by its words.
 
         They say the same of the owner in the same words, or are near, with a pending question about
         both.
@@ -169,7 +170,7 @@ class Newer:
         """Whether two memories are of one namespace, and nobody has told them apart."""
         return one.namespace == other.namespace and not told_apart(self._ledger, one, other)
 
-    def _forms(self, memory: Memory) -> dict[int, Framed]:
+    def _forms(self, memory: Memory) -> dict[Words, Framed]:
         """What a memory says now: one form of texts that only call the owner otherwise."""
         texts = {kept_saying(text, self._names).same: text for text in sorted(_said(memory)[0])}
         return {same: framed(memory, self._names, text) for same, text in texts.items()}

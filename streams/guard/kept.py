@@ -17,13 +17,13 @@ SHORT = 1_024
 
 
 class Saying(NamedTuple):
-    """What a text says of its owner: a hash of its words, and the keys of its statements' frames.
+    """What a text says of its owner: its words, and the keys of its statements' frames.
 
     Texts that only call the owner by another name have the `same` words; possessives count as the
     owner's, as for frames.
     """
 
-    same: int
+    same: tuple[str, ...]
     keys: frozenset[int]
 
 
@@ -105,7 +105,7 @@ def _clauses(text: str) -> tuple[str, ...]:
 def _saying(text: str, names: tuple[str, ...]) -> Saying:
     statements = kept_statements(text, names)
     keys = frozenset(key for each in statements for key in kept_frame_keys(each, names))
-    return Saying(hash(kept_for_frames(text, names).statement.lows), keys)
+    return Saying(kept_for_frames(text, names).statement.lows, keys)
 
 
 @lru_cache(maxsize=32_768)

@@ -82,11 +82,6 @@ class UsageError(PalimpsestError):
     """A call that makes no sense as written."""
 
 
-def missing_extra(what: str, extra: str) -> UsageError:
-    """A UsageError saying that `what` (a noun) needs an extra, and how to install it."""
-    return UsageError(f"{what} needs the extra: pip install 'palimpsest-memory[{extra}]'")
-
-
 class WrongFileError(PalimpsestError):
     """An input whose first rows are all invalid: it is most likely the wrong file."""
 

@@ -52,8 +52,9 @@ for module in pkgutil.walk_packages(palimpsest.__path__, "palimpsest."):
         continue
     try:
         importlib.import_module(module.name)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in absent:
+    except ImportError as error:
+        missing = error.__cause__ or error  # modules for users name their extra
+        if (missing.name or "").partition(".")[0] not in absent:
             raise
 for own in (contracts, streams, projections):
     assert own.WHOSE == "the application's", own

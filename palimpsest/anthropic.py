@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from anthropic.lib.tools import ToolError
-from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
-
 from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError
+from palimpsest.contracts.extras import require_extra
 from palimpsest.integrations.files import MemoryFiles, lines_of_range
+
+with require_extra("palimpsest.anthropic", "judge"):
+    from anthropic.lib.tools import ToolError
+    from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
 
 ROOT = "/memories"
 SOURCE = "anthropic"

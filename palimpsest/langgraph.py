@@ -11,21 +11,24 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
-from langgraph.store.base import (
-    BaseStore,
-    GetOp,
-    Item,
-    ListNamespacesOp,
-    Op,
-    PutOp,
-    Result,
-    SearchItem,
-    SearchOp,
-    TTLConfig,
-)
-
 from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.extras import require_extra
+
+with require_extra("palimpsest.langgraph", "langgraph"):
+    from langgraph.store.base import (
+        BaseStore,
+        GetOp,
+        Item,
+        ListNamespacesOp,
+        Op,
+        PutOp,
+        Result,
+        SearchItem,
+        SearchOp,
+        TTLConfig,
+    )
+
 from palimpsest.integrations.langgraph.arguments import require_arguments
 from palimpsest.integrations.langgraph.filters import passes
 from palimpsest.integrations.langgraph.items import SOURCE, Items, Kept

@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from agents import FunctionTool, SQLiteSession, TResponseInputItem, function_tool
-from agents.exceptions import ModelBehaviorError
-
 from palimpsest.api.outcomes import EARLIER, say_outcome
 from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import InvalidInputError, PalimpsestError, UsageError
+from palimpsest.contracts.extras import require_extra
 from palimpsest.contracts.requests import Selection
 from palimpsest.streams.extract.conversation import text_of
+
+with require_extra("palimpsest.openai_agents", "openai-agents"):
+    from agents import FunctionTool, SQLiteSession, TResponseInputItem, function_tool
+    from agents.exceptions import ModelBehaviorError
 
 SOURCE = "openai-agents"
 """The source of every candidate, and the actor of every change."""

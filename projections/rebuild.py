@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from palimpsest.contracts.errors import UsageError, missing_extra
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.extras import missing_extra
 from palimpsest.projections.base.files import remove
 from palimpsest.projections.base.source import Effect, EventSource, Progress
 from palimpsest.projections.batch import Batch, batches

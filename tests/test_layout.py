@@ -408,8 +408,9 @@ for module in pkgutil.walk_packages(palimpsest.__path__, "palimpsest."):
         continue
     try:
         importlib.import_module(module.name)
-    except ModuleNotFoundError as error:
-        if (error.name or "palimpsest").startswith("palimpsest"):
+    except ImportError as error:
+        missing = error.__cause__ or error  # modules for users name their extra
+        if (missing.name or "palimpsest").startswith("palimpsest"):
             raise  # anything else is what an extra brings that is not installed here
 print(*sorted({"contracts", "streams", "projections"} & {*sys.modules}))
 print(len([name for name in sys.modules if name.startswith("palimpsest.streams.")]))

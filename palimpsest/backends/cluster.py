@@ -20,8 +20,8 @@ from palimpsest.contracts.errors import (
     RefusedError,
     StoreError,
     UsageError,
-    missing_extra,
 )
+from palimpsest.contracts.extras import missing_extra
 from palimpsest.contracts.identity import decision_id_or_unchanged, event_id
 from palimpsest.contracts.requested import as_asked
 from palimpsest.contracts.requests import (

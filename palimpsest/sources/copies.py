@@ -19,6 +19,7 @@ from uuid import uuid4
 import orjson
 
 from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.contracts.extras import require_extra
 from palimpsest.sources import chroma, lance, mem0, qdrant
 from palimpsest.sources.contract import Fields, Item, Kind, SourcePlace, one_of
 from palimpsest.sources.detect import inside
@@ -163,7 +164,8 @@ def _only(connection: sqlite3.Connection) -> str:
 def _copy_lancedb(
     place: SourcePlace, to: Path, edits: Sequence[RowEdit], mapping: FieldMapping
 ) -> None:
-    import lancedb
+    with require_extra("a LanceDB table", "lancedb"):
+        import lancedb
 
     del mapping
 

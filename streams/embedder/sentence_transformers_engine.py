@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from palimpsest.contracts.extras import extra_message
 from palimpsest.streams.embedder.contract import (
     INT8_MODEL,
     Embedding,
@@ -63,10 +64,8 @@ def _load(model: str) -> Any:
     try:
         library = importlib.import_module("sentence_transformers")
     except ImportError as error:
-        raise EngineMissing(
-            "the engine sentence-transformers is not installed: "
-            "pip install 'palimpsest-memory[sentence-transformers]' (with torch, several gigabytes)"
-        ) from error
+        needs = extra_message("the engine sentence-transformers", "sentence-transformers")
+        raise EngineMissing(f"{needs} (with torch, several gigabytes)") from error
     try:
         return library.SentenceTransformer(model)
     except OSError as error:

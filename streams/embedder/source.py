@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from palimpsest.contracts.errors import ModelError, UsageError
+from palimpsest.contracts.extras import extra_message
 from palimpsest.streams.embedder.background import Embedder
 from palimpsest.streams.embedder.contract import DEFAULT_MODEL, Engine, EngineMissing, ModelNotFound
 from palimpsest.streams.embedder.function_engine import EmbedFunction, FunctionEngine
@@ -100,7 +101,5 @@ def _service(settings: EmbedderSettings) -> Engine:
     try:
         from palimpsest.streams.embedder.openai_engine import openai_engine
     except ImportError as error:
-        raise EngineMissing(
-            "an embedding service needs the extra: pip install 'palimpsest-memory[judge]'"
-        ) from error
+        raise EngineMissing(extra_message("an embedding service", "judge")) from error
     return openai_engine(settings)

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from palimpsest.contracts.errors import UsageError, missing_extra
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.extras import require_extra
 from palimpsest.streams.judge.messages import ANSWER_TOKENS, answer_limit, tokens
 from palimpsest.streams.judge.models import Cost, JudgeModel, Usage, model
 from palimpsest.streams.judge.prompts import Prompt
@@ -214,7 +215,7 @@ def _cost(usage: Usage | None, known: JudgeModel, reserved: Reservation, seconds
 
 def open_exchange(settings: ServiceSettings) -> Exchange:
     """The protocol of the settings, with an open client; UsageError without package or key."""
-    try:
+    with require_extra("the judge", "judge"):
         match settings.protocol:
             case "anthropic":
                 from palimpsest.streams.judge.protocols.anthropic_messages import AnthropicMessages
@@ -232,5 +233,3 @@ def open_exchange(settings: ServiceSettings) -> Exchange:
                 from palimpsest.streams.judge.protocols.decisions import SystemOne
 
                 return SystemOne(settings)
-    except ModuleNotFoundError:
-        raise missing_extra("the judge", "judge") from None

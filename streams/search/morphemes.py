@@ -18,6 +18,7 @@ from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
 from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.extras import require_extra
 from palimpsest.streams.core.mentions import ELIDED
 from palimpsest.streams.search.content import HAN, KANA, STOPWORDS
 
@@ -150,10 +151,7 @@ def _crosses(one: tuple[int, int], other: tuple[int, int]) -> bool:
 
 
 def _library() -> Any:
-    try:
+    with require_extra("the policy's tokenizer `morphemes`", "cjk"):
         import lindera
-    except ImportError:
-        raise UsageError(
-            "the tokenizer `morphemes` of the policy needs: pip install 'palimpsest-memory[cjk]'"
-        ) from None
-    return lindera
+
+        return lindera

@@ -19,7 +19,8 @@ from palimpsest.cli import rendering
 from palimpsest.cli.invocation import Invocation, invocation
 from palimpsest.cli.rendering import shown
 from palimpsest.cli.shell import FAILED
-from palimpsest.contracts.errors import TransientError, UsageError, missing_extra
+from palimpsest.contracts.errors import TransientError, UsageError
+from palimpsest.contracts.extras import missing_extra
 from palimpsest.process.output import Progress
 from palimpsest.process.signals import stop_event
 

@@ -17,7 +17,8 @@ import typer
 
 from palimpsest.cli import rendering
 from palimpsest.cli.invocation import Invocation, invocation
-from palimpsest.contracts.errors import PalimpsestError, UsageError, missing_extra
+from palimpsest.contracts.errors import PalimpsestError, UsageError
+from palimpsest.contracts.extras import missing_extra
 from palimpsest.process.signals import stop_event
 
 if TYPE_CHECKING:

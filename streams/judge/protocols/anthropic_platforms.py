@@ -17,7 +17,8 @@ from anthropic import (
     DefaultAsyncHttpxClient,
 )
 
-from palimpsest.contracts.errors import UsageError, missing_extra
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.extras import require_extra
 from palimpsest.streams.judge.protocols.contract import address
 from palimpsest.streams.judge.settings import Platform, ServiceSettings
 
@@ -70,11 +71,9 @@ def _open_vendor(settings: ServiceSettings) -> OpenPlatform:
 
 def _open_bedrock(settings: ServiceSettings) -> OpenPlatform:
     """A client that signs with the credentials that AWS's own tools use, or has a bearer token."""
-    try:
+    with require_extra("a judge on Bedrock", "bedrock"):
         import boto3
         from botocore.exceptions import BotoCoreError
-    except ModuleNotFoundError:
-        raise missing_extra("a judge on Bedrock", "bedrock") from None
 
     try:
         session = boto3.Session()
@@ -98,11 +97,9 @@ def _open_bedrock(settings: ServiceSettings) -> OpenPlatform:
 
 def _open_vertex(settings: ServiceSettings) -> OpenPlatform:
     """A client with Google's application default credentials, and their project by default."""
-    try:
+    with require_extra("a judge on Vertex", "vertex"):
         import google.auth
         from google.auth.exceptions import DefaultCredentialsError, GoogleAuthError
-    except ModuleNotFoundError:
-        raise missing_extra("a judge on Vertex", "vertex") from None
 
     region = os.environ.get("CLOUD_ML_REGION")
     if not region:

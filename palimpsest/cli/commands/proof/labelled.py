@@ -22,7 +22,8 @@ from palimpsest.cli.invocation import (
     named_values,
 )
 from palimpsest.cli.shell import REFUSED
-from palimpsest.contracts.errors import UsageError, missing_extra
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.extras import missing_extra
 from palimpsest.process.targets import require_targets
 
 if TYPE_CHECKING:

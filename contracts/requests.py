@@ -229,13 +229,13 @@ FromSource = Annotated[Name | None, Field(description="Of candidates from this s
 DecidedSince = Annotated[Timestamp | None, Field(description="Decided at this time or later.")]
 DecidedUntil = Annotated[Timestamp | None, Field(description="Decided before this time.")]
 OfKind = Annotated[Decision | None, Field(description="With this kind of decision.")]
-OfPolicy = Annotated[str | None, Field(description="Joined under the policy with this hash.")]
 Below = Annotated[Share | None, Field(description="With a lower similarity.")]
 Folded = Annotated[
     Literal[True] | None,
     Field(description="Exact repeats that differ in more than a sentence's first letter."),
 ]
 OF_CANDIDATE = Field(description="Only this candidate.")
+OF_POLICY = Field(description="Joined under the policy with this hash.")
 OF_CAUSE = Field(description="Reversed or retracted by the request that has this `cause`.")
 
 
@@ -276,7 +276,7 @@ class JoinSelection(Selection):
     the case at the start of a sentence (docs/exact.md).
     """
 
-    policy: OfPolicy = None
+    policy: Annotated[str | None, OF_POLICY] = None
     below: Below = None
     folded: Folded = None
 

@@ -32,8 +32,17 @@ from palimpsest.contracts.limits import MOST, NETWORK
 from palimpsest.contracts.model import REAL, WHOLE, Flag, Strict, Timestamp
 from palimpsest.contracts.requests import (
     BECAUSE,
+    OF_CANDIDATE,
+    OF_CAUSE,
+    OF_POLICY,
+    Below,
+    DecidedSince,
+    DecidedUntil,
     DryRun,
+    Folded,
+    FromSource,
     JoinSelection,
+    OfKind,
     Selection,
     require_criterion,
 )
@@ -269,21 +278,37 @@ class TakeBody(Strict):
     dry_run: DryRun = False
 
 
-class Own(Strict):
-    """Which of the owner's candidates or joins; all that is given must hold."""
+class OwnSelection(Strict):
+    """Which of the owner's candidates; all that is given must hold."""
 
-    kind: ClassVar[type[Selection]]
+    kind: ClassVar[type[Selection]] = Selection
+
+    source: FromSource = None
+    since: DecidedSince = None
+    until: DecidedUntil = None
+    decision: OfKind = None
+    candidate_id: Annotated[SomeId | None, OF_CANDIDATE] = None
+    cause: Annotated[SomeId | None, OF_CAUSE] = None
 
     @model_validator(mode="after")
     def _something(self) -> Self:
-        given = dict(self)
-        require_criterion(self, given["since"], given["until"])
+        require_criterion(self, self.since, self.until)
         return self
 
     def of(self, owner_id: str, candidate_id: str | None) -> Selection:
         """The selection among an owner's candidates, with the whole id of its candidate."""
         given = self.model_dump() | {"owner_id": owner_id, "candidate_id": candidate_id}
         return self.kind.model_validate(given)
+
+
+class OwnJoinSelection(OwnSelection):
+    """Which of the owner's joins: also by their policy's hash, or scores below a bound."""
+
+    kind: ClassVar[type[Selection]] = JoinSelection
+
+    policy: Annotated[SomeId | None, OF_POLICY] = None
+    below: Below = None
+    folded: Folded = None
 
 
 OF_THE_DOOR = frozenset(
@@ -294,7 +319,6 @@ OF_THE_DOOR = frozenset(
 BOUNDS: Mapping[str, Any] = {
     "because": Because,
     "candidate_id": SomeId,
-    "cause": SomeId,
     "expect": Token,
     "memory_ids": Annotated[tuple[SomeId, ...], Field(min_length=1, max_length=MOST_NAMED)],
 }
@@ -305,17 +329,15 @@ def parameters(
     name: str,
     *kinds: type[BaseModel],
     without: Iterable[str] = (),
-    base: type[Strict] = Strict,
-    of_door: Iterable[str] = OF_THE_DOOR,
 ) -> type[Strict]:
     """The fields that a caller gives, with their descriptions and the bounds for a network."""
-    hidden = {*of_door, *without}
+    hidden = {*OF_THE_DOOR, *without}
     fields: dict[str, Any] = {}
     for kind in kinds:
         for field, declared in kind.model_fields.items():
             if field not in hidden and field not in fields:
                 fields[field] = _bounded(field, declared)
-    return create_model(name, __base__=base, **fields)
+    return create_model(name, __base__=Strict, **fields)
 
 
 def _bounded(name: str, declared: FieldInfo) -> tuple[Any, FieldInfo]:
@@ -327,23 +349,6 @@ def _bounded(name: str, declared: FieldInfo) -> tuple[Any, FieldInfo]:
     optional = bound | None if NoneType in get_args(kind) else bound
     default = ... if declared.is_required() else None
     return optional, FieldInfo(default=default, description=declared.description)
-
-
-def _own(name: str, kind: type[Selection], says: str) -> Any:
-    """A selection by a caller who may name no owner."""
-    own: Any = parameters(name, kind, base=Own, of_door=["owner_id"])
-    own.kind, own.__doc__ = kind, says
-    return own
-
-
-OwnSelection = _own(
-    "OwnSelection", Selection, "Which of the owner's candidates; all that is given must hold."
-)
-OwnJoinSelection = _own(
-    "OwnJoinSelection",
-    JoinSelection,
-    "Which of the owner's joins: also by their policy's hash, or scores below a bound.",
-)
 
 
 class ForgottenAll(TypedDict):

@@ -59,7 +59,7 @@ from palimpsest.queries.memories import to_expire
 from palimpsest.queries.triangles import Triangle
 from palimpsest.queries.undoing import Way
 from palimpsest.queries.why import Explanation, WhyNot
-from palimpsest.server.bodies import Own
+from palimpsest.server.bodies import OwnSelection
 from palimpsest.server.callers import Caller
 from palimpsest.server.problems import ProblemError, not_found
 from palimpsest.settings.serve import Role
@@ -347,8 +347,8 @@ class Intents:
         says = {"rank": self._speaker, "owner_id": self.owner_id, "source": self._source}
         said = {name: value for name, value in says.items() if name in kind.model_fields}
         fields: dict[str, Any] = {
-            name: value.of(self.owner_id, dict(value)["candidate_id"])
-            if isinstance(value, Own)
+            name: value.of(self.owner_id, value.candidate_id)
+            if isinstance(value, OwnSelection)
             else value
             for name, value in given.items()
         }
@@ -365,8 +365,8 @@ class Intents:
         if name == "forgotten" and value is not None:
             require_own_forgetting(store, self.owner_id, value)
             return value
-        if isinstance(value, Own):
-            candidate_id = self._own(store, "candidate_id", dict(value)["candidate_id"])
+        if isinstance(value, OwnSelection):
+            candidate_id = self._own(store, "candidate_id", value.candidate_id)
             return value.of(self.owner_id, candidate_id)
         return value if value is None else own_id(store, self.owner_id, value)
 

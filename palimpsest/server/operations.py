@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, Field
 
 from palimpsest.contracts.answers import Checked, Names, NewExpiry, TakenBack
 from palimpsest.contracts.limits import NETWORK
@@ -113,17 +113,22 @@ class OneMemory(Strict):
 OneSession = parameters("OneSession", SessionRequest, without=["because"])
 
 
-def _chosen(name: str, kind: Any, says: str, *default: None) -> type[Strict]:
-    """A model with a selection of the owner's candidates or joins."""
-    field: Any = Field(*default, description=says)
-    return create_model(name, __base__=Strict, selection=(kind, field))
+class SelectedCandidates(Strict):
+    """A selection of the owner's candidates."""
+
+    selection: bodies.OwnSelection = Field(description="Candidates that match all fields.")
 
 
-Chosen = _chosen("Chosen", bodies.OwnSelection, "Candidates that match all fields.")
-ChosenJoins = _chosen("ChosenJoins", bodies.OwnJoinSelection, "Joins that match all fields.")
-RestoreChosen = _chosen(
-    "RestoreChosen", bodies.OwnSelection | None, "Which candidates come back.", None
-)
+class SelectedJoins(Strict):
+    """A selection of the owner's joins."""
+
+    selection: bodies.OwnJoinSelection = Field(description="Joins that match all fields.")
+
+
+class RestoredCandidates(Strict):
+    """Perhaps a selection of what was forgotten."""
+
+    selection: bodies.OwnSelection | None = Field(None, description="Which candidates come back.")
 
 
 def _request(
@@ -644,7 +649,7 @@ OPERATIONS = (
         f"{OWNER}/reverse",
         "Remove all joins of a selection, except verbatim repeats.",
         ReverseRequest,
-        takes=parameters("Reverse", ChosenJoins, ReverseRequest),
+        takes=parameters("Reverse", SelectedJoins, ReverseRequest),
         role="reviewer",
         tool="reverse",
         destroys=True,
@@ -654,7 +659,7 @@ OPERATIONS = (
         f"{OWNER}/reinstate-many",
         "Take the reversal of all joins of a selection back.",
         ReinstateManyRequest,
-        takes=parameters("ReinstateMany", ChosenJoins, ReinstateManyRequest),
+        takes=parameters("ReinstateMany", SelectedJoins, ReinstateManyRequest),
         role="reviewer",
         tool="reinstate_many",
         destroys=True,
@@ -664,7 +669,7 @@ OPERATIONS = (
         f"{OWNER}/retract",
         "Hide the candidates of a selection from searches; joins are kept.",
         RetractRequest,
-        takes=parameters("Retract", Chosen, RetractRequest),
+        takes=parameters("Retract", SelectedCandidates, RetractRequest),
         role="reviewer",
         tool="retract",
         destroys=True,
@@ -674,7 +679,7 @@ OPERATIONS = (
         f"{OWNER}/restore",
         "Restore all that was forgotten at once, or the candidates of a selection.",
         RestoreRequest,
-        takes=parameters("Restore", RestoreChosen, RestoreRequest),
+        takes=parameters("Restore", RestoredCandidates, RestoreRequest),
         role="reviewer",
         tool="restore",
         destroys=True,

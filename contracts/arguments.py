@@ -15,6 +15,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.light import Light
+from palimpsest.contracts.model import rule_of
 
 _FIELD = {"extra_forbidden": "has no field", "missing": "lacks the field"}
 
@@ -29,7 +30,7 @@ def plainly(error: ValidationError) -> str:
     found: dict[str, list[str]] = {}
     for problem in error.errors(include_input=False, include_context=False, include_url=False):
         messages = found.setdefault(f"`{problem['loc'][0]}` " if problem["loc"] else "", [])
-        message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        message = rule_of(problem)
         if problem["type"] in _FIELD and len(problem["loc"]) > 1:  # in a selection or a request
             if messages:
                 continue  # report one at a time: the others are not alternatives

@@ -24,7 +24,15 @@ from pydantic import (
 from palimpsest.contracts.arguments import Constructed
 from palimpsest.contracts.identity import session_of
 from palimpsest.contracts.light import Light
-from palimpsest.contracts.model import Model, Timestamp, WireTime, deeper_than, has_huge_integer
+from palimpsest.contracts.model import (
+    NOT_UNICODE,
+    Model,
+    Timestamp,
+    WireTime,
+    deeper_than,
+    has_huge_integer,
+    utf8,
+)
 
 MAX_TEXT_BYTES = 32 * 1024
 MAX_METADATA_DEPTH = 32
@@ -32,13 +40,8 @@ DEFAULT_NAMESPACE = "default"
 
 
 def _utf8_length(value: str) -> int:
-    """Length in bytes of UTF-8; a lone surrogate has no UTF-8."""
-    if value.isascii():
-        return len(value)
-    try:
-        return len(value.encode())
-    except UnicodeEncodeError:
-        raise ValueError("contains a lone surrogate") from None
+    """Length in bytes of UTF-8."""
+    return len(value) if value.isascii() else len(utf8(value))
 
 
 def _is_blank(value: str) -> bool:
@@ -73,7 +76,7 @@ def _keepable(value: dict[str, Any]) -> dict[str, Any]:
     try:
         orjson.dumps(value)
     except TypeError:
-        raise ValueError("contains a lone surrogate") from None
+        raise ValueError(NOT_UNICODE) from None
     return value
 
 

@@ -20,10 +20,14 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
 )
-from pydantic_core import PydanticKnownError
+from pydantic_core import ErrorDetails, PydanticKnownError
 
 IN_PLAIN_WORDS = {"missing": "it is missing", "extra_forbidden": "there is no such key"}
-"""Messages for people in place of pydantic's, by the type of error."""
+"""Messages about files, in place of pydantic's, by the type of error."""
+NOT_UNICODE = (
+    "is not valid Unicode: perhaps it was cut inside a surrogate pair, such as after \\ud83d"
+)
+"""Said at every door of a text that has no UTF-8."""
 
 
 class Model(BaseModel):
@@ -38,11 +42,35 @@ class Strict(Model):
     model_config = ConfigDict(extra="forbid")
 
 
+def rule_of(problem: ErrorDetails) -> str:
+    """The rule that a value breaks, in the words of every door."""
+    return NOT_UNICODE if problem["type"] == "string_unicode" else in_our_words(problem["msg"])
+
+
+def in_our_words(message: str) -> str:
+    """A message of pydantic's: the rule alone, in the same words whatever the value came as."""
+    rule = message.removeprefix("Value error, ").removeprefix("Input ")
+    return rule.partition(", unable to parse string as a")[0]
+
+
+def first_rule(error: ValidationError) -> str:
+    """The first rule that a single value breaks; never the value."""
+    return rule_of(error.errors(include_input=False, include_context=False, include_url=False)[0])
+
+
+def utf8(text: str) -> bytes:
+    """The text as UTF-8; ValueError if it has none."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(NOT_UNICODE) from None
+
+
 def wrong_keys(error: ValidationError) -> str:
     """What is wrong with a file, key by key, in plain words, for people."""
     told = []
     for wrong in error.errors():
-        what = IN_PLAIN_WORDS.get(wrong["type"], wrong["msg"].removeprefix("Value error, "))
+        what = IN_PLAIN_WORDS.get(wrong["type"]) or rule_of(wrong)
         told.append(f"{'.'.join(map(str, wrong['loc']))}: {what}" if wrong["loc"] else what)
     return "; ".join(told)
 
@@ -85,6 +113,11 @@ def read_json(raw: bytes) -> Any:
     ):
         return found if deeper_than(found, _DEEPEST_READ) else json.loads(raw)
     return found
+
+
+def is_not_unicode(error: orjson.JSONDecodeError) -> bool:
+    """Whether JSON cannot be read because an escape in it is half of a surrogate pair."""
+    return " surrogate in string" in error.msg
 
 
 def write_json(

@@ -9,7 +9,7 @@ from typing import Annotated, TypedDict
 from pydantic import AfterValidator, TypeAdapter, ValidationError
 
 from palimpsest.contracts.candidate import not_blank
-from palimpsest.contracts.model import Timestamp
+from palimpsest.contracts.model import Timestamp, first_rule, utf8
 
 
 class _Names:
@@ -34,7 +34,7 @@ Place = Annotated[str | Path, AfterValidator(_path)]
 
 
 def _unicode(words: str) -> str:
-    words.encode()  # raises UnicodeEncodeError, a ValueError
+    utf8(words)
     return words
 
 
@@ -43,8 +43,7 @@ def moment(when: datetime | str) -> datetime:
     try:
         return _TIMESTAMP.validate_python(when)
     except ValidationError as error:
-        [wrong] = error.errors(include_input=False, include_context=False)
-        raise ValueError(wrong["msg"].removeprefix("Value error, ")) from None
+        raise ValueError(first_rule(error)) from None
 
 
 def optional_moment(when: datetime | str | None) -> datetime | None:

@@ -21,12 +21,12 @@ from pydantic_core import PydanticSerializationError
 from palimpsest.api.arguments import NAMES
 from palimpsest.contracts.arguments import plainly
 from palimpsest.contracts.errors import StoreError, UsageError
+from palimpsest.contracts.model import NOT_UNICODE
 from palimpsest.contracts.requests import Selection
 from palimpsest.process.parameters import Parameters
 from palimpsest.queries.ids import bare
 
 CLOSED = "this store is closed: open it again with Palimpsest.open"
-NO_UNICODE = "an argument is not valid Unicode: it has half of a surrogate pair"
 AT_FORK = "open stores after the fork, in the process that uses them, or start processes by `spawn`"
 
 Kind = TypeVar("Kind", bound=type)
@@ -144,7 +144,7 @@ def _with_arguments_checked(method: Callable[..., Any]) -> Callable[..., Any]:
             args, kwargs = arguments.with_bare_ids(args, kwargs)
             return method(*args, **kwargs)
         except (UnicodeEncodeError, PydanticSerializationError):
-            raise UsageError(f"{method.__name__}: {NO_UNICODE}") from None
+            raise UsageError(f"{method.__name__}: an argument {NOT_UNICODE}") from None
         except ValidationError as error:  # raised by the request built from all arguments
             raise UsageError(f"{method.__name__}: {plainly(error)}") from None
         except OSError as error:

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from palimpsest.cleaning.texts import ScopedText
 from palimpsest.contracts.candidate import Text
 from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.model import first_rule
 from palimpsest.sources.mapping import NAMES, guess_mapping, value_of
 
 LOOKED_AT = 1_000
@@ -70,8 +71,7 @@ class Columns:
         try:
             text = _TEXT.validate_python(text)
         except ValidationError as error:
-            what = error.errors()[0]["msg"].removeprefix("Value error, ")
-            return ScopedText(None, f"field: the text {what[:1].lower()}{what[1:]}")
+            return ScopedText(None, f"field: the text {first_rule(error)}")
         scope = tuple(_scope(value_of(values, name)) for name in self.by)
         moment = _moment(value_of(values, self.moment)) if self.moment else ""
         return ScopedText(text, scope=scope, moment=moment)

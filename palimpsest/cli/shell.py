@@ -106,7 +106,9 @@ class Shell(TyperGroup):
                 raise typer.Exit(_report(ctx, *_meaning(error))) from None
             drop(sys.stdout)
         except typer.TyperException as error:
-            error.message = error.message.removeprefix("Value error, ")  # pydantic's prefix
+            from palimpsest.contracts.model import in_our_words
+
+            error.message = in_our_words(error.message)
             _print_document(ctx, Problem("usage", str(error)))
             raise
         except KeyboardInterrupt:

@@ -44,9 +44,6 @@ WITH_BATCHES = "2025-03-26"
 """The only version that requires servers to accept batches of messages."""
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The versions that a client can agree on by `initialize`."""
-HALF_A_PAIR = (
-    "a text has half of a surrogate pair, such as \\ud83d: cut texts between whole characters"
-)
 
 JsonObject = dict[str, Any]
 
@@ -229,16 +226,15 @@ class Shim:
             supported = {"supported": HANDSHAKES, "requested": version}
             return _error(None, UNSUPPORTED_VERSION, "use the handshake", supported)
         own = {"id": next(self._numbers)} if "id" in message else {}
-        try:
-            line = json.dumps({**message, **own}, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            return _error(None, INVALID_PARAMS, HALF_A_PAIR)
-        status, body = self._asked(line)
+        text = json.dumps({**message, **own}, ensure_ascii=False)
+        # Half of a surrogate pair stays an escape: the server says what is wrong with it.
+        status, body = self._asked(text.encode(errors="backslashreplace"))
         if not body:
             return None
         answer = _parse(body)
         if "jsonrpc" not in answer:
-            return _error(None, INTERNAL, str(answer.get("detail", f"the server says {status}")))
+            code = INVALID_PARAMS if status == 400 else INTERNAL
+            return _error(None, code, str(answer.get("detail", f"the server says {status}")))
         if request.method == INITIALIZE and "result" in answer:
             self._version = answer["result"].get("protocolVersion")
         return answer

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from palimpsest.contracts.candidate import Name, Text
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.model import first_rule
 from palimpsest.streams.core.text import normalise
 from palimpsest.streams.intake import RowReader
 
@@ -108,8 +109,7 @@ class _LabelledRow:
         try:
             return adapter.validate_python(value)
         except ValidationError as error:
-            message = error.errors()[0]["msg"].removeprefix("Value error, ")
-            return self.wrong(column, message[:1].lower() + message[1:])
+            return self.wrong(column, first_rule(error))
 
     def column(self, name: str) -> str | None:
         """The name under which a column is present with a value."""

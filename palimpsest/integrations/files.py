@@ -10,6 +10,7 @@ from typing import Any
 from palimpsest.api.agent import Agent
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.limits import PYTHON
+from palimpsest.contracts.model import utf8
 from palimpsest.contracts.shown import Shown
 
 
@@ -32,9 +33,9 @@ class MemoryFiles:
         if not _is_in(whole, self._folder):
             raise UsageError(f"the path must be in {self._folder}")
         try:
-            whole.encode()
-        except UnicodeEncodeError:
-            raise UsageError("the path contains a lone surrogate") from None
+            utf8(whole)
+        except ValueError as wrong:
+            raise UsageError(f"the path {wrong}") from None
         return whole
 
     def lines(self, path: str) -> list[str]:

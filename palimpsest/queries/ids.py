@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from palimpsest.backends.reader import Reader
+from palimpsest.contracts.candidate import not_blank
 from palimpsest.contracts.errors import RefusedError, UsageError, no_such_id
 from palimpsest.contracts.events import AnyEvent, Decided, Joined, Redecided, Retracted, Settled
 from palimpsest.contracts.identity import decision_id_of, decision_id_or_unchanged, event_id
@@ -45,8 +46,10 @@ def full_id(reader: Reader, typed: str, *kinds: Kind) -> str:
     """
     if is_urn(typed):
         return _id_in(reader, typed)
-    if not typed.strip():
-        raise UsageError("the id is blank")
+    try:
+        not_blank(typed)
+    except ValueError as wrong:
+        raise UsageError(f"the id {wrong}") from None
     if _TOO_SHORT.fullmatch(typed):
         raise UsageError(f"{typed} is too short: give {SHORTEST} characters of an id, or more")
     if not _BEGINNING.fullmatch(typed):

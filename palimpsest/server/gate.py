@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import time
 from collections import Counter
 from collections.abc import Collection
@@ -23,7 +22,13 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
-from palimpsest.contracts.model import deeper_than, more_than, read_json
+from palimpsest.contracts.model import (
+    NOT_UNICODE,
+    deeper_than,
+    is_not_unicode,
+    more_than,
+    read_json,
+)
 from palimpsest.process.logs import loggable
 from palimpsest.process.output import one_line
 from palimpsest.server.callers import Authenticator, Caller
@@ -42,11 +47,6 @@ MOST_VALUES = 50_000
 """Maximum number of values in a body, at any depth: checking one that breaks a rule takes 10 µs."""
 PAGES = "/review"
 """Below this path a cookie identifies the caller, and tokens are ignored; elsewhere vice versa."""
-_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
-HALF_A_PAIR = (
-    "the body is not JSON: perhaps a text has half of a surrogate pair, such as \\ud83d; cut texts"
-    " between whole characters"
-)
 NO_ROUTE = "-"
 """Logged in place of an unknown path, which could contain anything."""
 
@@ -273,9 +273,9 @@ def document_of(scope: Scope, body: bytes) -> Any:
         return None
     try:
         found = read_json(body)
-    except orjson.JSONDecodeError:
-        detail = HALF_A_PAIR if _HALF.search(body) else "the body is not JSON"
-        raise ProblemError(400, "bad_request", detail) from None
+    except orjson.JSONDecodeError as error:
+        what = NOT_UNICODE if is_not_unicode(error) else "is not JSON"
+        raise ProblemError(400, "bad_request", f"the body {what}") from None
     if deeper_than(found, DEEPEST):
         raise ProblemError(
             400, "bad_request", f"the body is nested more than {DEEPEST} levels deep"

@@ -19,6 +19,7 @@ from palimpsest.contracts.errors import (
     UsageError,
     no_such_id,
 )
+from palimpsest.contracts.model import rule_of
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1
@@ -141,8 +142,7 @@ def _rule(error: Any) -> str:
     if error["type"] == "extra_forbidden":
         known = FIELD_NAME.fullmatch(str(error["loc"][-1]))
         return "is unknown here" if known else "one of its fields is unknown here"
-    message: str = error["msg"]
-    return message.removeprefix("Value error, ").removeprefix("Input ")
+    return rule_of(error)
 
 
 def _place(error: Any) -> str:

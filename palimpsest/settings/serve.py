@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, Va
 
 from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.errors import UsageError
-from palimpsest.contracts.model import Strict, Timestamp
+from palimpsest.contracts.model import Strict, Timestamp, rule_of
 
 Role = Literal["agent", "reviewer", "operator"]
 SHORTEST_SECRET = 16
@@ -56,7 +56,9 @@ def read_tokens(file: Path) -> tuple[Token, ...]:
         raise UsageError(f"no tokens can be read from {file}: {error.strerror}") from None
     except ValidationError as error:
         wrong = error.errors(include_input=False, include_context=False, include_url=False)
-        where = "; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in wrong)
+        where = "; ".join(
+            f"{'.'.join(map(str, error['loc']))}: {rule_of(error)}" for error in wrong
+        )
         raise UsageError(f"{file}: {where}") from None
     except ValueError:
         raise UsageError(f"{file} is not TOML") from None

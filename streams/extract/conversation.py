@@ -13,7 +13,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.contracts.model import Timestamp
+from palimpsest.contracts.model import Timestamp, rule_of
 
 TIMES = ("at", "time", "timestamp", "created_at")
 """The accepted names of a message's time."""
@@ -113,7 +113,7 @@ def _message(number: int, row: dict[str, Any]) -> Message:
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "it"
-        raise UsageError(f"line {number} is not a message: {where}: {first['msg']}") from None
+        raise UsageError(f"line {number} is not a message: {where}: {rule_of(first)}") from None
 
 
 def parts(messages: list[Message], most_bytes: int) -> Iterator[list[tuple[int, Message]]]:

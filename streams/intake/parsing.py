@@ -18,7 +18,14 @@ from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.commands import Access, Compact, EndSession
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.identity import NAMESPACE, digest
-from palimpsest.contracts.model import Model, has_huge_integer, read_json, write_json
+from palimpsest.contracts.model import (
+    NOT_UNICODE,
+    Model,
+    has_huge_integer,
+    is_not_unicode,
+    read_json,
+    write_json,
+)
 from palimpsest.streams.intake.rows import MAX_KEPT_BYTES, MAX_ROW_BYTES
 
 Notice = Access | EndSession | Compact
@@ -128,7 +135,8 @@ def _unreadable(
     field = _not_finite(text, renames)
     if field is not None:
         return InvalidInputError("not_json", f"{field}: {NOT_FINITE}")
-    return InvalidInputError("not_json", f"{error.msg} (at character {error.pos})")
+    what = f"the row {NOT_UNICODE}" if is_not_unicode(error) else error.msg
+    return InvalidInputError("not_json", f"{what} (at character {error.pos})")
 
 
 def _not_finite(text: str, renames: Mapping[str, str]) -> str | None:

@@ -88,12 +88,12 @@ def _check_owner(owner: str | None) -> str | None:
     from pydantic import TypeAdapter, ValidationError
 
     from palimpsest.contracts.candidate import Name
+    from palimpsest.contracts.model import first_rule
 
     try:
         return TypeAdapter(Name).validate_python(owner)
     except ValidationError as error:
-        [wrong] = error.errors()
-        raise typer.BadParameter(wrong["msg"].removeprefix("Value error, ")) from None
+        raise typer.BadParameter(first_rule(error)) from None
 
 
 @app.command(epilog="Example: palimpsest --store memories mcp --owner ada")

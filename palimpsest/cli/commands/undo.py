@@ -359,6 +359,8 @@ Chosen = TypeVar("Chosen", "JoinSelection", "Selection")
 def _selection(kind: type[Chosen], given: Given) -> Chosen:
     from pydantic import ValidationError
 
+    from palimpsest.contracts.model import rule_of
+
     if not given:
         raise typer.BadParameter(
             "give at least one option: without any, everything would be selected"
@@ -368,9 +370,7 @@ def _selection(kind: type[Chosen], given: Given) -> Chosen:
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         name = ".".join(map(str, first["loc"])).replace("_id", "")
-        raise typer.BadParameter(
-            f"--{name}: {first['msg'].removeprefix('Value error, ')}"
-        ) from None
+        raise typer.BadParameter(f"--{name}: {rule_of(first)}") from None
 
 
 def _with_full_id(store: Palimpsest, selection: Chosen) -> Chosen:

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.contracts.candidate import Metadata, Text
 from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.model import first_rule, utf8
 
 Checked = TypeVar("Checked")
 VALUES: TypeAdapter[dict[str, Any]] = TypeAdapter(Metadata)
@@ -24,9 +25,9 @@ def require_arguments(op: Op) -> None:
     """
     names = (getattr(op, "key", ""), *getattr(op, "namespace", ()))
     try:
-        "".join(map(str, names)).encode()
-    except UnicodeEncodeError:
-        raise UsageError("a key or a namespace contains a lone surrogate") from None
+        utf8("".join(map(str, names)))
+    except ValueError as wrong:
+        raise UsageError(f"a key or a namespace {wrong}") from None
     for name in ("value", "filter"):
         if not isinstance(getattr(op, name, None), Mapping | None):
             raise UsageError(f"`{name}` must be a dict")
@@ -44,5 +45,4 @@ def check_value(kind: TypeAdapter[Checked], found: Any, what: str) -> Checked:
     try:
         return kind.validate_python(found)
     except ValidationError as error:
-        rule = error.errors(include_input=False, include_context=False)[0]["msg"]
-        raise UsageError(f"{what} breaks a rule: {rule.removeprefix('Value error, ')}") from None
+        raise UsageError(f"{what} breaks a rule: it {first_rule(error)}") from None

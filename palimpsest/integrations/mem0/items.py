@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.limits import PYTHON
+from palimpsest.contracts.model import rule_of
 from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import SetExpiryRequest
 from palimpsest.contracts.shown import Found
@@ -78,7 +79,7 @@ def read_messages(messages: Any, **more: Any) -> Add:
         return Add.model_validate({**more, "messages": given})
     except ValidationError as error:
         wrong = error.errors(include_input=False, include_context=False, include_url=False)[0]
-        raise ValueError(f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}") from None
+        raise ValueError(f"{'.'.join(map(str, wrong['loc']))}: {rule_of(wrong)}") from None
 
 
 def speaker_of(message: MessageBody, *, infer: bool) -> Row:

@@ -105,7 +105,7 @@ def test_all_messages_are_kept_or_none(memory: Memory) -> None:
 
 def test_metadata_with_half_a_character_is_refused(memory: Memory) -> None:
     [first] = memory.add("Ada likes tea", user_id="ada")["results"]
-    with pytest.raises(UsageError, match="lone surrogate"):
+    with pytest.raises(UsageError, match="not valid Unicode"):
         memory.update(first["id"], metadata={"page": "\ud83d"})
     assert memory.get_all(filters={"user_id": "ada"})["results"][0]["metadata"] is None
 

@@ -592,16 +592,6 @@ def test_a_message_that_breaks_the_protocol_is_told_so_and_not_quoted(
     served(used)
 
 
-def test_half_of_a_surrogate_pair_is_named(served: Use[None]) -> None:
-    async def used(server: Server) -> None:
-        body = b'{"jsonrpc":"2.0","id":903,"method":"ping","params":{"a":"cut \\ud83d"}}'
-        answer = await server.ask("POST", "/mcp/ada", headers=JSON, content=body)
-        assert answer.status_code == 400
-        assert "surrogate" in answer.json()["detail"]
-
-    served(used)
-
-
 @pytest.mark.parametrize("script", ["latin", "漢字かな", 'a"b\\c', "\u2028\u0001"])
 def test_an_answer_is_bounded_however_long_the_memories_are(served: Use[None], script: str) -> None:
     async def used(server: Server) -> None:

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, get_args
 from urllib.parse import quote
 
 from typer.testing import CliRunner
@@ -16,13 +17,16 @@ from typer.testing import CliRunner
 from palimpsest import InvalidInputError, JoinSelection, Palimpsest, RefusedError, Selection
 from palimpsest.cli.main import app
 from palimpsest.contracts.errors import PalimpsestError, no_such_id
+from palimpsest.contracts.model import NOT_UNICODE
 from palimpsest.server.http.operations import FIELD_IN_PATH, over_http
 from palimpsest.server.operations import OPERATIONS, Operation
+from palimpsest.streams.cluster import records
 from tests.palimpsest.server.conftest import Server, Use
 from tests.palimpsest.server.test_mcp import client, prose
 
 UNKNOWN = "5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22"
 BLANK = " "
+HALF = "cut \ud83d"
 TABLE = {operation.name: operation for operation in OPERATIONS}
 
 
@@ -154,13 +158,53 @@ OF_TEXTS = (
         owner_id="ada",
     ),
 )  # fmt: skip
-OUT_OF_RANGE = (
-    named(
-        "list_triangles", "at_least", "at_least", "triangles", "ada", "--at-least", "?",
-        owner_id="ada",
-    ),
-    named("list_memories", "limit", "limit", "list", "ada", "--limit", "?", owner_id="ada"),
+LEAST, MOST = "should be greater than or equal to", "should be less than or equal to"
+QUERY = {"query": "q"}
+OF_SEARCHES = tuple(
+    (
+        named(
+            operation, wrong, wrong, command, "ada", "q", f"--{option or wrong.replace('_', '-')}",
+            "?", owner_id="ada", query="q", given=QUERY,
+        ),
+        kind,
+        value,
+        rule,
+    )
+    for operation, command, wrong, option, kind, value, rule in (
+        ("search_memories", "recall", "k", "limit", "integer", 0, f"{LEAST} 1"),
+        ("search_memories", "recall", "min_score", None, "number", 2, f"{MOST} 1"),
+        ("search_memories", "recall", "min_confidence", None, "number", -1, f"{LEAST} 0"),
+        ("search_memories", "recall", "max_tokens", None, "integer", 0, f"{LEAST} 1"),
+        ("find_memories", "find", "k", "limit", "integer", 0, f"{LEAST} 1"),
+    )
 )  # fmt: skip
+OF_LISTS = tuple(
+    (
+        named(
+            operation, wrong, wrong, command, "ada", f"--{wrong.replace('_', '-')}", "?",
+            owner_id="ada",
+        ),
+        kind,
+        value,
+        rule,
+    )
+    for operation, command, wrong, kind, value, rule in (
+        ("list_memories", "list", "limit", "integer", 0, f"{LEAST} 1"),
+        ("list_some_memories", "list", "limit", "integer", 10_000, MOST),
+        ("list_triangles", "triangles", "at_least", "number", 2, f"{MOST} 1"),
+        ("list_triangles", "triangles", "limit", "integer", 0, f"{LEAST} 1"),
+    )
+)  # fmt: skip
+OF_NUMBERS = (*OF_SEARCHES, *OF_LISTS)
+"""For each number: its call, its kind, a value out of range and what is said of that."""
+ELSEWHERE_NUMBERS = {
+    "as_of": "a position or a time",
+    "confidence": "a field of memories: at the command line they come in files",
+    "importance": "likewise",
+    "intensity": "likewise",
+    "ttl": "likewise",
+}
+"""Numbers that have no call here, and why."""
 ELSEWHERE = {
     "add_memories": "the memories of `add_memory`",
     "add_messages": "conversations have tests of their own (test_messages.py)",
@@ -171,7 +215,7 @@ ELSEWHERE = {
 
 
 def test_every_operation_has_a_wrong_call() -> None:
-    tried = {call.operation for call in (*OF_IDS, *OF_TEXTS, *OUT_OF_RANGE)}
+    tried = {call.operation for call in (*OF_IDS, *OF_TEXTS, *(call for call, *_ in OF_NUMBERS))}
     assert tried | ELSEWHERE.keys() == TABLE.keys()
     assert not tried & ELSEWHERE.keys()
 
@@ -202,11 +246,15 @@ class Doors:
     async def told(self, call: Call, value: Any, person: Any) -> list[Told]:
         """What each door says to a call with a wrong value."""
         operation = TABLE[call.operation]
-        told = [self._python(call, value), self._command(call, value)]
+        told = self.told_here(call, value)
         told.append(await self._http(operation, call, value))
         if operation.tool is not None:
             told.append(await self._mcp(operation.tool, call, value, person))
         return told
+
+    def told_here(self, call: Call, value: Any) -> list[Told]:
+        """What is said in Python and at the command line."""
+        return [self._python(call, value), self._command(call, value)]
 
     def _python(self, call: Call, value: Any) -> Told:
         try:
@@ -295,6 +343,30 @@ def test_a_blank_value_is_the_same_at_every_door(served: Use[None], tmp_path: Pa
     served(used)
 
 
+def test_half_of_a_surrogate_pair_is_the_same_at_every_door(
+    served: Use[None], tmp_path: Path
+) -> None:
+    """JSON cannot be read beyond it, so the field is unknown over HTTP, MCP and Kafka."""
+
+    async def used(server: Server) -> None:
+        async with doors(server, tmp_path / "own") as (at, _):
+            for call in (*OF_IDS, *OF_TEXTS):
+                for told in at.told_here(call, HALF):
+                    words = told.words.replace("\\\\", "\\")  # of JSON
+                    assert NOT_UNICODE in words, (call.id, told)
+        body = b'{"text": "cut \\ud83d"}'
+        for path in ("/v1/owners/ada/memories", "/mcp/ada"):
+            kind = {"content-type": "application/json"}
+            answer = await server.ask("POST", path, headers=kind, content=body)
+            assert answer.json()["detail"] == f"the body {NOT_UNICODE}"
+        record: Any = SimpleNamespace(value=body, headers=(), offset=0, partition=0)
+        meaning = records.read(record, "memory.candidates", 1).meaning
+        assert isinstance(meaning, InvalidInputError)
+        assert f"the row {NOT_UNICODE}" in meaning.detail
+
+    served(used)
+
+
 def names_of(call: Call) -> Iterator[str]:
     """The names under which the doors have the wrong field."""
     yield call.wrong
@@ -304,18 +376,31 @@ def names_of(call: Call) -> Iterator[str]:
         yield f"--{call.option}"
 
 
-def test_a_value_out_of_range_is_the_same_at_every_door(served: Use[None], tmp_path: Path) -> None:
+def test_every_number_has_a_wrong_call() -> None:
+    numbers = {
+        (operation.name, name)
+        for operation in OPERATIONS
+        for name, field in operation.takes.model_fields.items()
+        if is_number(field.annotation) and name not in ELSEWHERE_NUMBERS
+    }
+    assert {(call.operation, call.wrong) for call, *_ in OF_NUMBERS} == numbers
+
+
+def is_number(kind: Any) -> bool:
+    return kind in (int, float) or any(map(is_number, get_args(kind)))
+
+
+def test_a_wrong_number_is_the_same_at_every_door(served: Use[None], tmp_path: Path) -> None:
     async def used(server: Server) -> None:
         async with doors(server, tmp_path / "own") as (at, person):
-            for call, value, rule in zip(
-                OUT_OF_RANGE,
-                (2, 0),
-                ("should be less than or equal to 1", "should be greater than or equal to 1"),
-                strict=True,
-            ):
-                for told in await at.told(call, value, person):
-                    assert rule in told.words, (call.id, told)
-                    assert re.search(call.wrong.replace("_", "."), told.words), (call.id, told)
+            for call, kind, out_of_range, rule in OF_NUMBERS:
+                for value, said in ((out_of_range, rule), ("x", f"should be a valid {kind}")):
+                    for told in await at.told(call, value, person):
+                        assert said in told.words, (call.id, told)
+                        assert "Input" not in told.words, (call.id, told)
+                        assert "parse" not in told.words, (call.id, told)
+                        names = "k|limit" if call.wrong == "k" else call.wrong.replace("_", ".")
+                        assert re.search(names, told.words), (call.id, told)
 
     served(used)
 

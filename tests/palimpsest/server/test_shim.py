@@ -141,8 +141,6 @@ def test_owners_are_apart_and_a_name_may_have_a_slash(folder: Path) -> None:
         (b'{"jsonrpc":"2.0","id":"no method"}', "no method", -32600),
         ((b'{"jsonrpc":"2.0","id":3,"method":"ping","params":{"_meta":'
          b'{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}'), 3, -32022),
-        ((b'{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"add_memory",'
-         b'"arguments":{"text":"cut \\udc4d","metadata":{"a":["\\ud83d"]}}}}'), 4, -32602),
     ],
 )  # fmt: skip
 def test_a_line_that_is_no_message_is_answered_and_asked_of_nobody(
@@ -223,6 +221,16 @@ def test_a_notification_and_an_empty_line_are_never_answered(
         (7, "no"),
         (7, "the server says 500"),
     ]
+
+
+def test_half_of_a_surrogate_pair_reaches_the_server_which_refuses_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    script = Script((400, b'{"detail": "no"}'))
+    line = b'{"jsonrpc":"2.0","id":4,"method":"ping","params":{"a":"cut \\udc4d"}}\n'
+    [told] = said(monkeypatch, script, line)
+    assert (told["id"], told["error"]) == (4, {"code": -32602, "message": "no"})
+    assert b'"cut \\udc4d"' in script.asked[0]["body"]
 
 
 def test_the_version_that_was_agreed_on_is_said_from_then_on(

@@ -12,6 +12,7 @@ from palimpsest.contracts.candidate import MAX_METADATA_DEPTH, MAX_TEXT_BYTES, C
 from palimpsest.contracts.commands import Access, Compact, EndSession
 from palimpsest.contracts.errors import InvalidInputError, InvalidReason
 from palimpsest.contracts.identity import candidate_id, session_of
+from palimpsest.contracts.model import NOT_UNICODE
 from palimpsest.streams.intake import (
     MAX_KEPT_BYTES,
     MAX_ROW_BYTES,
@@ -116,8 +117,8 @@ BAD_ROWS = {
         "data: JSON has no NaN",
     ),
     "NaN, and no object": (b"[NaN]", "not_json", "at character"),
-    "a lone surrogate": (b'{"owner_id":"ann","text":"a \\ud800"}', "not_json", "surrogate"),
-    "half a pair": (b'{"owner_id":"ann","text":"\\udc00 a"}', "not_json", "surrogate"),
+    "a lone surrogate": (b'{"owner_id":"ann","text":"a \\ud800"}', "not_json", NOT_UNICODE),
+    "half a pair": (b'{"owner_id":"ann","text":"\\udc00 a"}', "not_json", NOT_UNICODE),
     "a nesting bomb": (nested(100_000), "not_json", ""),
     "a nesting bomb in an object": (b'{"a":' * 50_000, "not_json", ""),
     "a raw line feed": (b'{"owner_id":"ann","text":"a\nb"}', "not_json", ""),

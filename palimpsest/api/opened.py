@@ -23,9 +23,9 @@ class OpenedStore:
     """An open store with what all calls need; subclasses in this package add the calls."""
 
     @made_by("open a store by `Palimpsest.open`")
-    def __init__(self, folder: Path, writer: StoreWriter, by: Speaker = "agent") -> None:
+    def __init__(self, folder: Path, writer: StoreWriter, by: Speaker | None = None) -> None:
         self.folder = folder
-        self._by: Speaker = by
+        self._by = by
         self.turn = Turn()
         self._unchecked = writer
         self._uses = Uses(writer, self.turn.lock)

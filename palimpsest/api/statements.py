@@ -52,7 +52,7 @@ from palimpsest.contracts.requests import (
 from palimpsest.queries.find import meant
 from palimpsest.queries.ids import forgetting_of, require_owned
 from palimpsest.queries.memories import require_future, speaker_of
-from palimpsest.queries.undoing import Way, request_for
+from palimpsest.queries.undoing import Way, as_who_must, request_for
 from palimpsest.streams.write.serve import execute
 
 
@@ -131,10 +131,11 @@ class Statements(OpenedStore):
             memory_id=memory_id,
             dry_run=dry_run,
             with_consequences=with_consequences,
-            rank=by or self._by,
+            rank=by or self._by or "agent",
             **attribution,
         )
-        return self._writer.ask(request)
+        named = by or self._by
+        return self._writer.ask(request if named else as_who_must(self._reader, request))
 
     def reinstate(
         self,
@@ -157,11 +158,12 @@ class Statements(OpenedStore):
         request = ReinstateRequest(
             request_id=request_id(),
             decision_id=decision_id,
-            rank=by or self._by,
+            rank=by or self._by or "agent",
             dry_run=dry_run,
             **attribution,
         )
-        return self._writer.ask(request)
+        named = by or self._by
+        return self._writer.ask(request if named else as_who_must(self._reader, request))
 
     def update(
         self,
@@ -194,7 +196,7 @@ class Statements(OpenedStore):
             owner_id=owner_id,
             expect=expect,
             merge=merge,
-            rank=by or self._by,
+            rank=by or self._by or "agent",
             source=source,
             session_id=session_id,
             occurred_at=optional_moment(occurred_at),
@@ -304,7 +306,7 @@ class Statements(OpenedStore):
             owner_id=owner_id,
             expect=token or expect,
             again=again,
-            rank=by or self._by,
+            rank=by or self._by or "agent",
             dry_run=dry_run,
             **attribution,
         )

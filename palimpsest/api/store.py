@@ -68,7 +68,7 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
         cluster: Connection | None = None,
         wait: Wait = "durable",
         accept_loss: bool = False,
-        by: Speaker = "agent",
+        by: Speaker | None = None,
     ) -> Self:
         """Open the store in the folder `path`, created first unless `create` is False.
 
@@ -91,7 +91,8 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
         other readers see it, too; `close` and the end of the process always wait for that.
 
         `by` is the speaker in `update`, `forget`, `undo`, `unmerge` and `reinstate`, unless a call
-        names another: an agent or a person. An agent cannot overrule a person.
+        names another: an agent or a person. An agent cannot overrule a person. If nobody is named,
+        an agent speaks, but what only persons state is taken back as a person.
 
         Raises StoreError if there is no readable store, or if its log lacks events that were
         acknowledged, unless `accept_loss`; UsageError in a process that was forked after a store

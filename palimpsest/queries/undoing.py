@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import takewhile
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, TypeVar
 from uuid import UUID
 
 from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import RefusedError, no_such_id
 from palimpsest.contracts.events import (
+    RANKS,
     Accessed,
     AnyEvent,
     AuditLabelled,
@@ -41,7 +42,7 @@ from palimpsest.contracts.events import (
     Speaker,
     Unchanged,
 )
-from palimpsest.contracts.identity import decision_id_of
+from palimpsest.contracts.identity import decision_id_of, decision_id_or_unchanged
 from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import (
     JoinSelection,
@@ -58,11 +59,13 @@ from palimpsest.contracts.requests import (
     WithdrawRequest,
 )
 from palimpsest.queries.ids import bare, require_owned
-from palimpsest.streams.core.ledger import Edge, Entry
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.operate import withdrawn_by
-from palimpsest.streams.core.separations import separation
+from palimpsest.streams.core.separations import separation, statement_on
+from palimpsest.streams.write.answered import digest_of
 
 Way = Literal["undo", "redo"]
+OnJoin = TypeVar("OnJoin", bound=UnmergeRequest | ReinstateRequest)
 
 OF_ANOTHER = "another agent forgot it: only that one or a person can bring it back"
 OF_A_PERSON = "a person stated this, and only a person can take it back"
@@ -96,12 +99,15 @@ def request_for(
     way: Way,
     some_id: str,
     *,
-    by: Speaker,
+    by: Speaker | None,
     owner_id: str | None = None,
     actor: str | None = None,
     because: str | None = None,
 ) -> Request[Any]:
     """The request that undoes what an id names, or redoes what was undone.
+
+    If it is `by` nobody in particular, it speaks of joins as `as_who_must` does, of updates as an
+    agent, and otherwise as a person.
 
     The id is looked up among decisions and other events, then among requests, then among
     candidates. The id of a candidate or a memory names its last update, or its retraction. Raises
@@ -130,6 +136,35 @@ def request_for(
     if by == "agent":
         _require_agents(reader, request, actor)
     return request
+
+
+def as_who_must(reader: Reader, request: OnJoin) -> OnJoin:
+    """A request of an agent; of a person, if one spoke last of the pairs that it names.
+
+    That person, who used `merge`, `confirm` or `separate`, may be the caller. It identifies what
+    was asked for without who must ask it: delivered again later, it gets its first answer.
+    """
+    ids = request.model_dump(include={"decision_id", "candidate_id", "memory_id"})
+    candidate_id = ids.get("candidate_id")
+    named = candidate_id or ids.get("memory_id") or ""
+    decision_id = ids["decision_id"] or decision_id_or_unchanged(named)
+    owner = reader.log.owner_of(decision_id)
+    if owner is None:
+        return request  # it will be refused
+    ledger = reader.ledger(owner)
+    if (entry := ledger.entries.get(named)) is not None:
+        joins = [*entry.edges] if candidate_id else [*entry.memory.edges()]
+    else:
+        joins = [*filter(None, [ledger.edges.get(decision_id)])]
+    if _last_speaker(ledger, joins) == "agent":
+        return request
+    return request.model_copy(update={"rank": "person", "asked": digest_of(request)})
+
+
+def _last_speaker(ledger: Ledger, joins: Iterable[Edge]) -> Speaker:
+    stated = (statement_on(ledger, join.newer.id, join.older.id) for join in joins)
+    higher = any(one is not None and RANKS[one.rank] > RANKS["agent"] for one in stated)
+    return "person" if higher else "agent"
 
 
 def _recorded(reader: Reader, way: Way, some_id: str) -> AnyEvent | None:
@@ -236,7 +271,12 @@ class _Naming:
     """Builds requests about one owner's events, in the name of the person or agent who asks."""
 
     def __init__(
-        self, reader: Reader, owner_id: str, by: Speaker, actor: str | None, because: str | None
+        self,
+        reader: Reader,
+        owner_id: str,
+        by: Speaker | None,
+        actor: str | None,
+        because: str | None,
     ) -> None:
         self.ledger = reader.ledger(owner_id)
         self._log = reader.log
@@ -295,7 +335,7 @@ class _Naming:
             return RestoreRequest(selection=chosen, **self.said)
         reversals = (edge.reversed_by for edge in self.ledger.edges.values())
         out = [one for one in reversals if one is not None and one.cause == cause]
-        if out and self._by == "person":
+        if out and self._by != "agent":
             joins = JoinSelection(owner_id=owner_id, cause=cause)
             return ReinstateManyRequest(selection=joins, **self.said)
         if sum(one.consequence_of is None for one in out) > 1:
@@ -352,9 +392,8 @@ class _Naming:
         return self._unmerging(edge)
 
     def _unmerging(self, edge: Edge) -> UnmergeRequest:
-        return UnmergeRequest(
-            decision_id=edge.id, with_consequences=True, rank=self._by, **self.said
-        )
+        by = self._by or _last_speaker(self.ledger, [edge])
+        return UnmergeRequest(decision_id=edge.id, with_consequences=True, rank=by, **self.said)
 
     def _restored_with(self, event: Reinstated) -> bool:
         """Whether an update's text came back with its join: undoing had withdrawn both."""
@@ -373,12 +412,14 @@ class _Naming:
             decision_id=decision_id,
             candidate_id=candidate_id,
             owner_id=self.ledger.owner_id,
-            rank=self._by,
+            rank=self._by or "agent",
             **self.said,
         )
 
     def _reinstating(self, decision_id: str) -> ReinstateRequest:
-        return ReinstateRequest(decision_id=decision_id, rank=self._by, **self.said)
+        joins = [self.ledger.edges[decision_id]] if decision_id in self.ledger.edges else []
+        by = self._by or _last_speaker(self.ledger, joins)
+        return ReinstateRequest(decision_id=decision_id, rank=by, **self.said)
 
     def _bringing_back(self, entry: Entry) -> Request[Any]:
         if entry.living:
@@ -406,11 +447,12 @@ class _Naming:
     def _setting_expiry(
         self, candidate_id: str, since: datetime | None, then: datetime | None
     ) -> SetExpiryRequest:
-        if self.ledger.entries[candidate_id].expires_at != since:
+        entry = self.ledger.entries[candidate_id]
+        if entry.expires_at != since:
             raise RefusedError("not_undoable", "its expiry was set again since")
-        return SetExpiryRequest(
-            candidate_id=candidate_id, expires_at=then, rank=self._by, **self.said
-        )
+        pinned = bool(entry.pins) or None in (since, then)
+        by = self._by or ("person" if pinned else "agent")
+        return SetExpiryRequest(candidate_id=candidate_id, expires_at=then, rank=by, **self.said)
 
     def _only(self, candidate_id: str) -> Selection:
         return Selection(owner_id=self.ledger.owner_id, candidate_id=candidate_id)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, get_args
 from uuid import uuid4
 
@@ -218,6 +219,78 @@ def test_what_was_undone_is_done_again(memories: Palimpsest, act: Act) -> None:
     assert living(memories) == done
     memories.undo(some_id)
     assert living(memories) == was, "and undone once more"
+
+
+@pytest.fixture
+def unnamed(tmp_path: Path) -> Iterator[Palimpsest]:
+    """A store opened without saying who acts."""
+    with Palimpsest.open(tmp_path / "unnamed") as store:
+        yield store
+
+
+@pytest.mark.parametrize("act", UNDONE, ids=lambda act: act.__name__)
+def test_who_acts_unnamed_undoes_what_it_did(unnamed: Palimpsest, act: Act) -> None:
+    was, some_id = act_on(unnamed, act)
+    done = living(unnamed)
+    unnamed.undo(some_id)
+    assert living(unnamed) == was
+    if act in DONE_AGAIN:
+        unnamed.redo(some_id)
+        assert living(unnamed) == done
+
+
+def test_a_pin_and_a_renewal_by_nobody_named_are_undone_in_turn(unnamed: Palimpsest) -> None:
+    """An agent may renew again after them: no person is left who decided when it expires."""
+    soon, later = (datetime.now(UTC) + timedelta(days=days) for days in (1, 2))
+    row = {"owner_id": "ada", "text": TEXTS[0], "expires_at": soon}
+    expiring = str(unnamed.submit(row)[0].candidate_id)
+    pinned = unnamed.pin(expiring)["event_id"]
+    unnamed.undo(str(pinned))
+    renewed = unnamed.renew(expiring, later)["event_id"]
+    unnamed.undo(str(renewed))
+    assert unnamed.renew(expiring, later)["expires_at"] == later.isoformat()
+
+
+@pytest.mark.parametrize("named", ["decision_id", "candidate_id", "memory_id"])
+def test_a_persons_joins_are_taken_out_as_a_person_and_others_as_an_agent(
+    unnamed: Palimpsest, named: str
+) -> None:
+    ids = four(unnamed)
+    before = living(unnamed)
+    merged = merge(unnamed, ids)
+    join: Any = {named: {"decision_id": merged, "candidate_id": ids[1], "memory_id": ids[0]}[named]}
+    with pytest.raises(RefusedError, match="outranked"):
+        unnamed.unmerge(**join, by="agent")
+    unnamed.unmerge(**join)
+    assert living(unnamed) == before
+    unnamed.reinstate(merged)
+    [again] = unnamed.submit({"owner_id": "ada", "text": f"{TEXTS[2]}."})
+    unnamed.unmerge(decision_id=str(again.decision_id))
+    told = {event["event"]: event.get("rank") for event in unnamed.history(ids[1])["events"]}
+    assert told["reversed"] == told["reinstated"] == "person"
+    assert unnamed.history(ids[2])["events"][-1]["rank"] == "agent"
+
+
+def test_who_must_ask_is_not_part_of_what_was_asked(unnamed: Palimpsest) -> None:
+    """When the request comes again, a person has spoken, and would have to ask."""
+    a, b = say(unnamed, TEXTS[0]), say(unnamed, f"{TEXTS[0]}.")
+    [join] = unnamed.reader.ledger("ada").edges
+    name = str(uuid4())
+    with name_request(name):
+        first = unnamed.unmerge(decision_id=join)
+    unnamed.merge(a, b)
+    position = unnamed.position
+    with name_request(name):
+        assert unnamed.unmerge(decision_id=join) == first
+    assert unnamed.position == position
+
+
+def test_an_agent_by_name_undoes_no_statement_of_a_person(tmp_path: Path) -> None:
+    with Palimpsest.open(tmp_path / "agent", by="agent") as store:
+        ids = four(store)
+        for some_id in (merge(store, ids), str(store.separate(ids[2], ids[3])["undo"])):
+            with pytest.raises(RefusedError, match="outranked"):
+                store.undo(some_id)
 
 
 def test_a_separation_is_withdrawn_and_stated_again(memories: Palimpsest) -> None:

@@ -134,8 +134,9 @@ class Statements(OpenedStore):
             rank=by or self._by or "agent",
             **attribution,
         )
-        named = by or self._by
-        return self._writer.ask(request if named else as_who_must(self._reader, request))
+        if not (by or self._by):
+            request = request.model_copy(update=as_who_must(self._reader, request))
+        return self._writer.ask(request)
 
     def reinstate(
         self,
@@ -162,8 +163,9 @@ class Statements(OpenedStore):
             dry_run=dry_run,
             **attribution,
         )
-        named = by or self._by
-        return self._writer.ask(request if named else as_who_must(self._reader, request))
+        if not (by or self._by):
+            request = request.model_copy(update=as_who_must(self._reader, request))
+        return self._writer.ask(request)
 
     def update(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import takewhile
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn
 from uuid import UUID
 
 from palimpsest.backends.reader import Reader
@@ -65,7 +65,6 @@ from palimpsest.streams.core.separations import separation, statement_on
 from palimpsest.streams.write.answered import digest_of
 
 Way = Literal["undo", "redo"]
-OnJoin = TypeVar("OnJoin", bound=UnmergeRequest | ReinstateRequest)
 
 OF_ANOTHER = "another agent forgot it: only that one or a person can bring it back"
 OF_A_PERSON = "a person stated this, and only a person can take it back"
@@ -138,11 +137,11 @@ def request_for(
     return request
 
 
-def as_who_must(reader: Reader, request: OnJoin) -> OnJoin:
-    """A request of an agent; of a person, if one spoke last of the pairs that it names.
+def as_who_must(reader: Reader, request: UnmergeRequest | ReinstateRequest) -> dict[str, Any]:
+    """What to change in an agent's request: it is a person's if one spoke last of the named pairs.
 
-    That person, who used `merge`, `confirm` or `separate`, may be the caller. It identifies what
-    was asked for without who must ask it: delivered again later, it gets its first answer.
+    That person, who used `merge`, `confirm` or `separate`, may be the caller. What was `asked` does
+    not include who must ask it: delivered again later, the request gets its first answer.
     """
     ids = request.model_dump(include={"decision_id", "candidate_id", "memory_id"})
     candidate_id = ids.get("candidate_id")
@@ -150,15 +149,15 @@ def as_who_must(reader: Reader, request: OnJoin) -> OnJoin:
     decision_id = ids["decision_id"] or decision_id_or_unchanged(named)
     owner = reader.log.owner_of(decision_id)
     if owner is None:
-        return request  # it will be refused
+        return {}  # it will be refused
     ledger = reader.ledger(owner)
     if (entry := ledger.entries.get(named)) is not None:
         joins = [*entry.edges] if candidate_id else [*entry.memory.edges()]
     else:
         joins = [*filter(None, [ledger.edges.get(decision_id)])]
     if _last_speaker(ledger, joins) == "agent":
-        return request
-    return request.model_copy(update={"rank": "person", "asked": digest_of(request)})
+        return {}
+    return {"rank": "person", "asked": digest_of(request)}
 
 
 def _last_speaker(ledger: Ledger, joins: Iterable[Edge]) -> Speaker:

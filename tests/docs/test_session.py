@@ -13,8 +13,16 @@ from typer.testing import CliRunner
 from palimpsest.cli.main import app
 from tests.docs.pages import NAMES, blocks
 
+
+def files_of(name: str) -> str:
+    """The files that a page shows by `cat`: its later examples use them, too."""
+    text = "\n".join(block.text for block in blocks(name, "console"))
+    shown = (f"$ {part}" for part in re.split(r"^\$ ", text, flags=re.MULTILINE))
+    return "".join(part for part in shown if part.startswith("$ cat "))
+
+
 SESSIONS = [
-    pytest.param(block.text, id=f"{name}:{block.line}")
+    pytest.param(files_of(name) + block.text, id=f"{name}:{block.line}")
     for name in NAMES
     for block in blocks(name, "console")
 ]

@@ -240,7 +240,7 @@ def status_table(status: Mapping[str, Any]) -> RenderableType:
 def _unnamed(owners: int) -> str:
     return (
         f"{counted(owners, 'owner')} called by several names, such as I and the user: declare them"
-        " with `palimpsest names OWNER NAME...`, and what is said by any of them is compared"
+        " with `palimpsest names OWNER NAME...`, so that texts with different ones are compared"
     )
 
 
@@ -681,9 +681,10 @@ def _floors(evidence: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def _join(join: Mapping[str, Any]) -> RenderableType:
-    standing = "joined" if join["standing"] else "was joined, and reversed,"
+    standing = "" if join["standing"] else " (reversed since)"
     return shown(
-        f"{standing} with {join['joined_to']}  {join['decision']}  decision {join['decision_id']}"
+        f"joined with {join['joined_to']}{standing}"
+        f"  {join['decision']}  decision {join['decision_id']}"
     )
 
 

@@ -113,7 +113,8 @@ class PartitionManager:
     async def candidates(self, deliveries: Sequence[Delivery]) -> None:
         """Accept records of the candidates topic, for any of the partitions.
 
-        While one partition is full, another assignment may begin: the records belong to this one.
+        While a full partition delays this, another assignment may begin; the records go to the
+        partitions of the assignment under which they came.
         """
         assigned = self._assigned
         for partition, some in _by_partition(deliveries).items():
@@ -243,7 +244,7 @@ class PartitionManager:
             self._told_full = now
             _log.error(
                 "the disk of %s is full: the worker waits. All decisions are intact at the brokers,"
-                " and what is not decided is once there is room: free some space",
+                " and deciding goes on as soon as there is room: free some space",
                 self._folder,
             )
         await asyncio.sleep(AGAIN_SECONDS)
@@ -260,7 +261,7 @@ class PartitionManager:
         if not logs:
             return {}
         done = await acknowledged(self._connection, self._topics)
-        begins = await self._begins(logs)
+        earliest = await self._earliest_offsets(logs)
         continued: dict[TopicPartition, int] = {}
         found: dict[int, Missed] = {}
         for partition, log in logs.items():
@@ -268,18 +269,18 @@ class PartitionManager:
             for topic, start in begin.items():
                 at = TopicPartition(topic, partition)
                 read = max(start, done[at].offset if at in done else 0)
-                self._tell_deleted(at, max(begins[at] - read, 0))
-                begin[topic] = continued[at] = max(start, begins[at])
+                self._tell_deleted(at, max(earliest[at] - read, 0))
+                begin[topic] = continued[at] = max(start, earliest[at])
             found[partition] = Missed(self._connection, begin)
         self.starts, self.input_ids = continued, inputs
         return found
 
-    async def _begins(self, partitions: Iterable[int]) -> Offsets:
+    async def _earliest_offsets(self, partitions: Iterable[int]) -> Offsets:
         async with reader(self._connection) as consumer:
-            begins: Offsets = await consumer.beginning_offsets(
+            earliest: Offsets = await consumer.beginning_offsets(
                 [self._topics.at(kind, partition) for kind in INPUTS for partition in partitions]
             )
-        return begins
+        return earliest
 
     def _tell_deleted(self, at: TopicPartition, deleted: int) -> None:
         """Report inputs that the brokers deleted before they were decided on."""
@@ -287,8 +288,8 @@ class PartitionManager:
         self._metrics.set("palimpsest_inputs_deleted", deleted, *labels)
         if deleted:
             _log.error(
-                "%s/%d: the brokers deleted %d offsets before any worker had read them: their"
-                " inputs were never decided. Publish them again, and keep inputs for longer"
+                "%s/%d: the brokers deleted %d records before any worker had read them: nothing"
+                " was decided on these. Publish them again, and keep inputs for longer"
                 " (retention.ms)",
                 *at,
                 deleted,

@@ -45,7 +45,7 @@ PHRASES = frozenset(
         "/another one"
     ).split("/")
 )
-"""Pairs of words that say so together."""
+"""Pairs of words that together tell of a change."""
 
 CONTRACTED = {"'s": ("is", "has"), "'ve": ("have",), "'m": ("am",), "'re": ("are",)}
 """The words that a contracted ending may stand for."""

@@ -74,7 +74,7 @@ LITTLE_ONES = _words(
     " town village river lake island road park table bench tent group band baby"
     " fence hill hole stream shovel crowd object umbrella"
 )
-"""Nouns of which *little* means small; with other nouns it may be an amount or affection."""
+"""Nouns before which *little* means small; with other nouns it may be an amount or affection."""
 
 LARGE_THINGS = THINGS - _words(
     "cat city church pizza sandwich pancake cookie banana cup mug bottle bowl hat jacket sweater"
@@ -141,7 +141,7 @@ ACTIONS = _words(
     "drinks drank eats ate swims swam walks walked runs ran sleeps slept cooks cooked cycles cycled"
     " jogs jogged dances danced sings sang skis skied drives drove"
 )
-"""Verbs of doing: a time in their sentence is the time of the deed, wherever it stands."""
+"""Verbs of doing: a time anywhere in their sentence is the time of the deed."""
 
 SHOWN = _words(
     "standing sitting walking running riding holding wearing eating drinking sleeping lying laying"

@@ -234,7 +234,7 @@ AT_HOME = frozenset(
     {"lives", "live", "works", "work", "studies", "study", "is based", "am based"}
     | {"was born", "was raised", "grew up"}
 )
-"""What somebody does in one place: *X is where* they do it means they do it *in* X."""
+"""What somebody does in one place: *X is where Ada works* means *Ada works in X*."""
 
 ROLES = frozenset(
     (
@@ -243,7 +243,7 @@ ROLES = frozenset(
         " wife"
     ).split()
 )
-"""What one person is to another, and hardly two people at once."""
+"""What hardly more than one person is to another at a time: a person's wife, boss or dentist."""
 
 DOING = en.ACTIONS | frozenset(
     (
@@ -251,7 +251,7 @@ DOING = en.ACTIONS | frozenset(
         " sold started teaches trains visited visits volunteers watches went won works"
     ).split()
 )
-"""Verbs of doing: a time in their sentence is the time of the deed, wherever it stands."""
+"""Verbs of doing: a time anywhere in their sentence is the time of the deed."""
 
 COUNTING = (["have"], ["has"], ["had"], ["own"], ["keep"], ["with"])
 """Words after which *one* counts what follows."""
@@ -259,7 +259,7 @@ COUNTING = (["have"], ["has"], ["had"], ["own"], ["keep"], ["with"])
 NOTED = (
     (PLAIN | {"dislikes"}) - en.PASTS - frozenset("is was had doesn't didn't isn't wasn't".split())
 )
-"""Present verbs that may begin a note which leaves out who does it."""
+"""Present verbs that may begin a note without a subject: *Lives in Rome*."""
 
 UNIQUE = frozenset(
     (
@@ -292,7 +292,7 @@ PEOPLE = frozenset(
         " husband mother mum mom nephew niece sister son uncle wife"
     ).split()
 )
-"""People whose home a place is if it is *home to* them."""
+"""Words for people who live in a place that is *home to* them."""
 
 RELATED = PEOPLE | frozenset(
     (
@@ -300,7 +300,7 @@ RELATED = PEOPLE | frozenset(
         " neighbor neighbour parents partner roommate"
     ).split()
 )
-"""People whose facts are not the owner's, although they are called *the owner's*."""
+"""Words for people who are *the owner's*: what is said of them is no fact about the owner."""
 
 ALLERGENS = {
     word: word

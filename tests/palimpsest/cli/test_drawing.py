@@ -529,7 +529,7 @@ def test_a_candidate_shows_what_was_looked_at() -> None:
         "the judge on n2: same it is",
         "thresholds: cosine 0.9 joined",
         "joined with x judged decision y",
-        "was joined, and reversed, with x judged decision y",
+        "joined with x (reversed since) judged decision y",
         "in the memory m",
         "Ada sings.",
         "timeline",

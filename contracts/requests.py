@@ -96,9 +96,9 @@ def require_one(**alternatives: object) -> None:
 class Request(Strict, Generic[A_co]):
     """Who asks, and why. `request_id` is a UUID, fresh for each invocation.
 
-    Requests are idempotent: repeated, one gets its first answer and does nothing; another request
+    Requests are idempotent: a repeated one gets its first answer and does nothing; another request
     under the same id is refused (`id_conflict`). `asked`, 32 hex digits, identifies what the caller
-    asked for, if that says more than the request. `A_co` is the type of the answer.
+    asked for, if the request alone does not. `A_co` is the type of the answer.
     """
 
     request_id: Annotated[str, AfterValidator(_uuid)]
@@ -517,7 +517,7 @@ class SessionRequest(Request[Session]):
 
     request: Literal["end_session", "compact"]
     owner_id: Name
-    session_id: Name = Field(description="That of its memories.")
+    session_id: Name = Field(description="The id that its memories have.")
 
 
 class EmbedRequest(Request[LateVectors]):

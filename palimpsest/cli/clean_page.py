@@ -173,7 +173,7 @@ def _unreadable(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def summary_lines(answer: Mapping[str, Any]) -> list[str]:
     """The summary as about ten sentences, and the unreadable rows."""
-    goes = "would leave" if answer["dry_run"] else "left"
+    goes = "would leave" if answer["dry_run"] else "leave"
     by = f", joined only if equal in {' and '.join(answer['by'])}" if answer["by"] else ""
     stay = f"{answer['kept']:,} stay: the {answer['keep']} of each group"
     if answer["keep"] == "newest":

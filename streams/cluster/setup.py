@@ -35,7 +35,7 @@ ALTER = (
     " --add-config {setting}={wanted}"
 )
 MORE_COPIES = (
-    "kafka-reassign-partitions.sh gives it more: what is on one broker is lost with its disk"
+    "kafka-reassign-partitions.sh adds copies: a single one is lost with its broker's disk"
 )
 
 RESTORE = (
@@ -66,7 +66,7 @@ async def create(
 ) -> list[Finding]:
     """Create the missing topics; report on the others without changing them.
 
-    `partitions` defaults to that of the existing topics, or 12; `replication` to 3, or the number
+    `partitions` defaults to the existing topics' number, or 12; `replication` to 3, or the number
     of brokers if that is lower. TransientError if no broker answers.
     """
     before = await read_metadata(connection, list(Topics(connection.prefix).names))
@@ -75,7 +75,7 @@ async def create(
     copies = replication or min(REPLICATION, before.brokers)
     missing = [name for name in topics.names if name not in before.topics]
     await _make(connection, [_new(topics, name, copies) for name in missing])
-    await _appeared(connection, missing)
+    await _wait_until_shown(connection, missing)
     return [
         replace(finding, state="made") if finding.fine and finding.topic in missing else finding
         for finding in await check(connection, wanted)
@@ -85,7 +85,7 @@ async def create(
 async def create_one(connection: Connection, topics: Topics, name: str, replication: int) -> None:
     """Create one topic with its settings, and wait until a broker shows it."""
     await _make(connection, [_new(topics, name, replication)])
-    await _appeared(connection, [name])
+    await _wait_until_shown(connection, [name])
 
 
 async def check(connection: Connection, partitions: int | None = None) -> list[Finding]:
@@ -113,17 +113,17 @@ async def _deleted(connection: Connection, topics: Topics, metadata: Metadata) -
         return []
     at = [topics.at("decisions", partition) for partition in range(there.partitions)]
     async with answering(connection), reader(connection) as consumer:
-        begins = await consumer.beginning_offsets(at)
+        earliest = await consumer.beginning_offsets(at)
     return [
         Finding(
             name,
             "differs",
-            f"partition {place.partition} begins at offset {begins[place]:,}: what came before was"
+            f"partition {place.partition} begins at offset {earliest[place]:,}: what came before was"
             " deleted",
             RESTORE,
         )
         for place in at
-        if begins[place]
+        if earliest[place]
     ]
 
 
@@ -176,7 +176,7 @@ def _wrong_settings(
 def _wrong_copies(
     name: str, found: ExistingTopic, brokers: int, settings: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """Settings with which acknowledged records are lost with one broker, or none are accepted."""
+    """Settings that lose acknowledged records with one broker, or keep any from being accepted."""
     if found.replication == 1 < brokers:
         yield f"1 copy, and there are {brokers} brokers", MORE_COPIES
     insync, wanted = int(settings[INSYNC]), _insync(found.replication)
@@ -216,7 +216,7 @@ async def _make(connection: Connection, new: Sequence[NewTopic]) -> None:
             raise TransientError(f"{name} was not created: {message or for_code(code).__name__}")
 
 
-async def _appeared(connection: Connection, names: Sequence[str]) -> None:
+async def _wait_until_shown(connection: Connection, names: Sequence[str]) -> None:
     """Wait until a broker shows topics that the controller has created."""
     async with answering(connection):
         # Brokers do not notify.

@@ -369,7 +369,7 @@ def _meaning(error: sqlite3.DatabaseError, path: Path) -> PalimpsestError:
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             return StoreError(
                 f"{path} cannot be opened for writing ({error}): is the disk read-only, or the"
-                " folder another user's? Reading needs to write beside it, too"
+                " folder another user's? Even reading it writes files beside it"
             )
         case sqlite3.SQLITE_CORRUPT:
             return DamagedError(f"{path} is damaged ({error}): restore it from a copy")

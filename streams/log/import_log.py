@@ -64,5 +64,5 @@ def _take_over(log: Log, events: Lines, before: int) -> None:
         log.take_over(events)
     except sqlite3.IntegrityError:
         raise StoreError(
-            f"an event of lines {before + 1} to {before + len(events)} came before, by its id"
+            f"lines {before + 1} to {before + len(events)} have an id that an earlier line has"
         ) from None

@@ -78,7 +78,9 @@ def verifier(
     ] = None,
     from_store: Annotated[
         bool,
-        typer.Option("--from-store", help="With a cluster: what waits in its store."),
+        typer.Option(
+            "--from-store", help="With a cluster: ask what waits in the store, not in the topic."
+        ),
     ] = False,
 ) -> None:
     """Ask the judge about pending candidates in batches, and deliver its verdicts.

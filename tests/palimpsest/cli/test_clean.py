@@ -57,7 +57,7 @@ def test_the_summary_is_short(palimpsest: CommandLine) -> None:
     file = table(palimpsest, FILE.replace("4,ada,\n", ""))
     ran = palimpsest("clean", file, "--within", ".6", "--keep", "longest")
     assert ran.status == 0, ran.err
-    assert "3 left, 1 stay: the longest of each group" in ran.out
+    assert "3 leave, 1 stay: the longest of each group" in ran.out
     assert len(ran.out.splitlines()) <= 10
 
 

@@ -118,8 +118,8 @@ async def _deleted(connection: Connection, topics: Topics, metadata: Metadata) -
         Finding(
             name,
             "differs",
-            f"partition {place.partition} begins at offset {earliest[place]:,}: what came before was"
-            " deleted",
+            f"partition {place.partition} begins at offset {earliest[place]:,}: what came before"
+            " was deleted",
             RESTORE,
         )
         for place in at

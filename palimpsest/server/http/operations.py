@@ -151,7 +151,7 @@ class HttpOperation:
         return self.body.model_validate_json(write_json(document))
 
     def _version_in(self, request: Request) -> str | None:
-        """The version in the header `If-Match`; None for `*`, which every existing memory matches."""
+        """The version in the header `If-Match`; None for `*`, which every memory matches."""
         said = request.headers.get(IF_MATCH, "*").strip()
         if said == "*":
             return None

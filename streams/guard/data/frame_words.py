@@ -26,7 +26,7 @@ ADDING = en.PASTS | frozenset(
         " visits visit visited watched tried ate"
     ).split()
 )
-"""Verbs of which many values can be true at once: with only a subject beside one, a value adds."""
+"""Verbs with many true values at once: of a subject and one of these, another value adds."""
 
 VERBS = (
     ADDING

@@ -119,9 +119,9 @@ def _found(mine: _Side, other: _Side, cues: Collection[Cue]) -> Iterator[tuple[_
 
 
 def _facts(mine: _Side, other: _Side, sign: str) -> Iterator[_Span]:
-    """Facts that only this text has; if both have the same numbers, those that count other things.
+    """Facts that only this text has.
 
-    If both have the same figures written differently, the numbers that are.
+    If both have the same numbers, those that are written differently, or else count other things.
     """
     own, others = _signed(mine, sign), _signed(other, sign)
     if sign == "#" and sorted(t for t, _ in own) == sorted(t for t, _ in others):

@@ -26,7 +26,7 @@ ADDING = en.PASTS | frozenset(
         " visits visit visited watched tried ate"
     ).split()
 )
-"""Verbs with many true values at once: of a subject and one of these, another value adds."""
+"""Verbs that may have several values at once: *likes tea* does not replace *likes hiking*."""
 
 VERBS = (
     ADDING

@@ -52,7 +52,7 @@ def stream(scale: Scale) -> list[Measured]:
         "waiting at the end": float(pending),
     }
     ratios = [b / a for b, a in zip(beside, alone, strict=True)]
-    note = f"{len(texts)} texts, {DELAY:.0f} s an answer, {AT_ONCE} at once, by turns"
+    note = f"{len(texts)} texts, {DELAY:.0f} s an answer, {AT_ONCE} at once, in turns"
     name = "candidates/s with a slow judge, divided by without"
     return [Measured(name, "", ratios, 0.95, note=note, beside=figures)]
 

@@ -161,7 +161,7 @@ class Watch:
     async def look(self) -> None:
         """Check once. StoreError if topics were recreated, TransientError if it is stuck."""
         if (trouble := self._member.trouble()) is not None:
-            raise TransientError(f"its part in the group has ended: {type(trouble).__name__}")
+            raise TransientError(f"it is no longer in its group: {type(trouble).__name__}")
         waiting = await self._waiting()
         if waiting is None:
             self._still = 0

@@ -65,7 +65,7 @@ def check_arguments(function: Call) -> Call:
 
 
 def made_by(way: str) -> Callable[[Call], Call]:
-    """Make a constructor that users do not call name the `way` to get such an object."""
+    """For constructors that users should not call: a wrong call names the `way` to get the object."""
 
     def decorate(construct: Call) -> Call:
         signature = inspect.signature(construct)

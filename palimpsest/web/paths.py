@@ -34,7 +34,7 @@ def timeline(owner_id: str, memory_id: str) -> str:
 
 
 def take_back(owner_id: str, memory_id: str, some_id: str, **query: str) -> str:
-    """The page, reached from a memory's, that shows the undo of an id before it is done."""
+    """The page that shows what undoing an id would do, for a memory's page."""
     return _with(f"{memory(owner_id, memory_id)}/take-back", {"id": some_id} | query)
 
 

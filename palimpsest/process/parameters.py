@@ -65,7 +65,7 @@ def check_arguments(function: Call) -> Call:
 
 
 def made_by(way: str) -> Callable[[Call], Call]:
-    """For constructors that users should not call: a wrong call names the `way` to get the object."""
+    """For constructors that users do not call: a wrong call names the `way` to get the object."""
 
     def decorate(construct: Call) -> Call:
         signature = inspect.signature(construct)

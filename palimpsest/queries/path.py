@@ -17,7 +17,7 @@ from palimpsest.streams.core.ledger import Edge, Entry
 class Step(TypedDict):
     """A check of a decision's path: what it found, its thresholds, and what that means.
 
-    `share` is the score as a part of 1, if it has one, and `marks` are the thresholds as such.
+    `share` is the score from 0 to 1, if there is one, and `marks` are the thresholds as numbers.
     """
 
     name: str

@@ -43,7 +43,7 @@ class Folding:
     def kind(self, ledger: Ledger, memory: Memory) -> Hashable:
         """What indistinguishable memories share, above all the words that no edit changes.
 
-        So no two of a thousand memories that differ only in a number are compared.
+        So of a thousand memories that differ only in a number, no two are compared.
         """
         tables = tables_of(self.policy.languages)
         reading = reading_of(memory.text, memory.face.vector, ledger.names, tables)

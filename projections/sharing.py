@@ -20,7 +20,7 @@ from palimpsest.projections.batch import Batch, batches_of
 from palimpsest.projections.fold import touched_owners
 
 MANY_EVENTS = 100_000
-"""Number of events from which a second process pays; with 50,000 it was no faster."""
+"""Number of events from which a second process pays off; with 50,000 it was no faster."""
 EVENTS_AT_ONCE = 2_000
 """Average number of events per part, which is about a batch."""
 

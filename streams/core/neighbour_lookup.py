@@ -76,7 +76,7 @@ class NeighbourLookup:
         return self._nearest[:top]
 
     def beyond(self, top: int) -> list[Neighbour]:
-        """The neighbours after the `top` nearest, if the owner has names: wordings may differ."""
+        """The neighbours after the `top` nearest, for an owner with names, whose wordings vary."""
         return self._nearest[top:] if self._ledger.names else []
 
     def by_jaccard(self, top: int) -> list[Neighbour]:

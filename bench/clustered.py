@@ -45,7 +45,7 @@ def worker_and_stub(scale: Scale) -> list[Measured]:
             whole.append(count / store.ingest(texts))
         rates.append(_worked_off(texts, earlier, stub=True)[0])
         ratios.append(rates[-1] / whole[-1])
-    note = f"{count} texts of {owners} owners, by turns; the broker is on the same cores"
+    note = f"{count} texts of {owners} owners, in turns; the broker is on the same cores"
     beside = {"worker, decisions/s": median(rates), "embedded, decisions/s": median(whole)}
     name = "worker with a stub embedder, divided by the embedded runtime"
     return [Measured(name, "", ratios, 0.6, note=note, beside=beside)]
@@ -64,7 +64,7 @@ def worker_and_embedder(scale: Scale) -> list[Measured]:
         rates.append(rate)
         ratios.append(rate / bare[-1])
         in_time.append(_in_time(figures))
-    note = f"{len(texts)} texts, {'real' if scale.data else 'made up'}, by turns"
+    note = f"{len(texts)} texts, {'real' if scale.data else 'made up'}, in turns"
     beside = {"worker, decisions/s": median(rates), "bare, texts/s": median(bare)}
     name = "worker with the default embedder, divided by the bare embedder"
     whole = Measured(name, "", ratios, 0.82, note=note, beside=beside)

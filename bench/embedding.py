@@ -46,7 +46,7 @@ def end_to_end(scale: Scale) -> list[Measured]:
         bare.append(count / bare_seconds(engine, texts))
         with scratch_store(engine) as store:
             whole.append(count / store.ingest(texts))
-    note = f"{count} texts, {'real' if scale.data else 'made up'}, bare and whole by turns"
+    note = f"{count} texts, {'real' if scale.data else 'made up'}, bare and whole in turns"
     ratios = [w / b for w, b in zip(whole, bare, strict=True)]
     return [
         Measured(

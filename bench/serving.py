@@ -145,7 +145,7 @@ def _one_by_one(
         "search": partial(store.recall, OWNER),
     }
     reach = {("add", "HTTP"): 2.0, ("add", "MCP"): 4.0, ("search", "MCP"): 4.0}
-    note = f"{held:,} memories of one owner, {rounds} calls of each by turns"
+    note = f"{held:,} memories of one owner, {rounds} calls of each in turns"
     found = []
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
         for what, call in own.items():

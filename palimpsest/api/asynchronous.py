@@ -324,7 +324,7 @@ class _Windows:
                 self._decide_each(begun)
 
     def _next(self) -> list[_Waiting]:
-        """The next offers by turns, as many as a window holds; an empty list ends the loop."""
+        """The next offers in turns, as many as a window holds; an empty list ends the loop."""
         with self._lock:
             in_turn = self._in_turn()
             fit, rows, characters = 0, 0, 0

@@ -302,7 +302,7 @@ def guarded(event: AnyEvent) -> AnyEvent:
 
 
 def judged(event: AnyEvent) -> AnyEvent:
-    """As it would be recorded with one judge or two, by turns, remote or not."""
+    """As it would be recorded with one judge or two, in turns, remote or not."""
     if not isinstance(event, Settled):
         return event
     evidence = event.data.evidence

@@ -60,7 +60,7 @@ ExpiresIn = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help="When rows expire that do not say so: 90m, 12h, 7d, 2w.",
+        help="The expiry of rows that state none: 90m, 12h, 7d, 2w.",
         callback=_duration,
     ),
 ]
@@ -72,7 +72,7 @@ def ingest(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE…", help="JSONL, a JSON array, CSV, gzip of it, Parquet, or - ."
+            metavar="FILE…", help="JSONL, a JSON array or CSV, also gzipped; Parquet; or - ."
         ),
     ],
     source: Annotated[

@@ -59,7 +59,7 @@ class Running:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Running]:
-    """Start a store's server; gives it once it is ready."""
+    """Start a store's server, and yield it once it is ready."""
     command = [sys.executable, "-m", "palimpsest", "--json", "--store", str(folder)]
     begun = time.perf_counter()
     with (folder.parent / "log").open("wb") as log:
@@ -152,7 +152,7 @@ def _one_by_one(
             calls: dict[str, Callable[[str], float]] = {"own": partial(_timed, call)}
             for door in doors:
                 calls[door] = partial(_through, process, server, door, what)
-            took = _by_turns(calls, texts, rounds)
+            took = _in_turns(calls, texts, rounds)
             facade = float(np.median(took["own"]))
             for door in doors:
                 through = float(np.median(took[door]))
@@ -193,7 +193,7 @@ def _connected(server: Running, door: Door) -> Client:
     return Client(server.url, server.token, door)
 
 
-def _by_turns(
+def _in_turns(
     calls: dict[str, Callable[[str], float]], texts: Iterator[str], rounds: int
 ) -> dict[str, list[float]]:
     """The times of calls, each begun once the events of the one before it are projected."""

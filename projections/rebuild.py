@@ -47,7 +47,7 @@ class Build:
     def fill(
         self, source: EventSource, progress: Progress, start_helper: StartHelper = no_helper
     ) -> None:
-        """Fold the log into them, with another process's help if it pays."""
+        """Fold the log into them, with the help of another process if that pays off."""
         helper = start_helper(self.end)
         if helper is None:
             write_overlapped(batches(source, 0, self.end, progress), self._add)

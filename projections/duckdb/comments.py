@@ -55,7 +55,7 @@ _COMMON: Mapping[str, str] = {
     "event_id": "The id of the event",
     "existing_id": "The candidate that it was compared with",
     "existing_text": "The text that it was compared with, as it was then",
-    "expires_at": "From when on recall and newcomers pass it over, in UTC; null for never",
+    "expires_at": "The time from which recall and newcomers ignore it, in UTC; null for never",
     "face": "The text that speaks for the memory",
     "face_of": "The candidate that speaks; for a composed text, its newest source",
     "face_rule": "Which face wins a join: repeat, keep, take or text",
@@ -64,8 +64,8 @@ _COMMON: Mapping[str, str] = {
     "input_tokens": "Tokens sent to the model",
     "intensity": "The producer's intensity, 0 to 1",
     "joined": "Whether it joined the two",
-    "judge": "The hash of the judge as it was configured, by which `judges` has it; null in older"
-    " events",
+    "judge": "The hash of the judge as it was configured, under which `judges` lists it; null in"
+    " older events",
     "joined_to": "The older candidate that it was joined to",
     "kind": "fact or perception",
     "living": "False while it is retracted",

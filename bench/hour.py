@@ -1,10 +1,10 @@
 """An operator's hour with a store of real texts: `python -m bench hour --data DIR`.
 
-Labelled texts are ingested under a careful policy, and a judge that sometimes errs answers. Then
-the joins are audited by keyboard and certified; thresholds are calibrated on other labels,
-backtested and set; more texts come, and the joins are certified again, this time on the review
-page. The simulated person knows the labels, and errs as a real one does. Everything is done through
-the commands.
+Labelled texts are ingested under a careful policy, whose questions are answered by a judge that is
+sometimes wrong. Then the joins are audited by keyboard and certified; thresholds are calibrated on
+other labels, backtested and set; more texts come, and the joins are certified again, this time on
+the review page. The simulated person knows the labels, and errs as a real one does. Everything is
+done through the commands.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ RULES = Rules(ask="same")
 
 
 def calls(scale: Scale) -> list[Measured]:
-    """Pairs per second of one verifier, each of another owner, so that none share a request."""
+    """Pairs per second of one verifier, each of a different owner, so that none share a request."""
     count = scale.of(64, 1_600, 6_400)
     runs = _timed(count, count)
     return [_measured("judge: pairs a second, one per request", runs, 100, LIMIT, count)]

@@ -1,7 +1,7 @@
 """Runs labelled texts through the real path of a policy: a writer decides, its commits are read.
 
-Nothing is decided here. Each pair becomes two candidates of its own owner, and the texts of each
-owner of clusters one stream; the log is a temporary file to which nothing is written.
+Nothing is decided here. Each pair becomes two candidates of its own owner; the texts of an owner of
+labelled clusters become one stream. The log is a temporary file to which nothing is written.
 """
 
 from __future__ import annotations

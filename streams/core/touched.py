@@ -26,7 +26,7 @@ class Touched(Struct):
 
     `texts` are joins whose text must be recomposed, or (False) no longer; `questions` are
     candidates with a question to the judge, or (False) no longer. `stirred` are candidates that
-    moved or changed life, so that questions about them are walked again; for those in `asking`,
+    moved, or were retracted or restored, so that questions about them are walked again; for those in `asking`,
     only their own question is. `compared` has the speakers of compared candidates whose text was
     not their own; `stated` are statements about pairs. `unembedded` are candidates whose text has
     no vector because the model was down, or (False) has one now.

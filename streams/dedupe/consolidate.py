@@ -100,7 +100,7 @@ def joins(ledger: Ledger, policy: Policy, planned: RunPlan, run: str) -> Iterato
 
 
 def figures(planned: RunPlan, superseded: int) -> Figures:
-    """The figures of the document; `superseded` is the number of memories that lost their face.
+    """The figures of a session's end; `superseded` is the number of memories that lost their face.
 
     `avg_similarity` is the mean Jaccard of all pairs within clusters.
     """

@@ -82,7 +82,7 @@ def connect(file: Path) -> sqlite3.Connection:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit all writes of a block at once; each would cost as much as all of them if alone."""
+    """Commit all writes of a block at once: one alone costs as much as all of them together."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -123,8 +123,8 @@ def embed(
     What was stored while the model was down is also embedded after an owner's
     next new text. With --long, it embeds the ends of texts longer than the
     model's input that were stored before these were embedded. With --model,
-    every text gets a vector of that model, a folder or a name; the store is
-    used by the old vectors meanwhile, until --switch. Exit status 3 if the
+    every text gets a vector of that model, a folder or a name; the store goes
+    on with the old vectors until --switch. Exit status 3 if the
     model is still down, or a text lacks its vector at the switch.
     """
     call = invocation(context)

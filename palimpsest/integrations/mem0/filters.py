@@ -1,6 +1,6 @@
 """mem0's filters: `{"AND": [{"user_id": "ada"}, {"created_at": {"gte": "2026-01-01"}}]}`.
 
-They must name exactly one user, at the top or in an `AND`, where other conditions only narrow it.
+They must name exactly one user, at the top or in an `AND`: other conditions can only narrow that.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
         try:
             left = await asyncio.wait_for(leave_to_standby(coordinator), LEAVE_SECONDS)
         except (KafkaError, TimeoutError) as error:
-            _log.warning("the worker leaves its group by the end of its session: %r", error)
+            _log.warning("the worker leaves its group only when its session ends: %r", error)
             return False
         if left:
             self.close()

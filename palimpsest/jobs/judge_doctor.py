@@ -20,11 +20,20 @@ from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.light import to_json
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.pairs import JudgedPair, Side
+from palimpsest.streams.judge.protocols.contract import (
+    CUT,
+    NO_CONNECTION,
+    NO_CREDIT,
+    NO_MESSAGE,
+    NOT_IN_TIME,
+    REFUSED,
+)
 from palimpsest.streams.judge.settings import (
     FirstJudgeSettings,
     JudgeSettings,
     ServiceSettings,
 )
+from palimpsest.streams.judge.storage import SPENT
 from palimpsest.streams.judge.two_judges import certificate_of
 
 Result = TypeVar("Result")
@@ -44,6 +53,19 @@ PAIRS = (
 """Texts with the right verdict, whichever of the two is the newer."""
 WRONG_AT_MOST = 2
 """With more wrong answers than this, out of twenty, a model is unfit to judge."""
+REMEDIES = {
+    NO_CONNECTION: "is the server running, and is its address base_url of [judge]?",
+    NOT_IN_TIME: "raise timeout and patience of [judge], or choose a faster model",
+    NO_MESSAGE: "something else answers at this address: look at base_url of [judge]",
+    SPENT: "raise daily_calls or daily_usd of [judge]",
+    NO_CREDIT: "pay the service, or choose another",
+    "status 402": "pay the service, or choose another",
+    "status 429": "lower calls_per_second and concurrency of [judge], or wait and try again",
+    REFUSED: "choose another model: this one refuses to compare texts",
+    CUT: "give the model a larger context, or turn its thinking off",
+}
+"""What to do about a reason for which a pair has no usable answer."""
+OTHER_FORM = "serve its thinking apart, or choose another model: docs/judge.md has what is needed"
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -73,7 +95,10 @@ def examine_all(rules: policy.Judge, settings: JudgeSettings) -> list[Check]:
 
 
 def examine(rules: policy.Judge, settings: ServiceSettings) -> list[Check]:
-    """Try the judge on the ten pairs in either order: about two calls, or twenty if one by one."""
+    """Try the judge on the ten pairs in either order.
+
+    That takes two calls, or twenty if each pair is a request, and more if answers cannot be used.
+    """
     rules = rules.model_copy(update={"ask": "same"})
 
     async def asked(judge: Judge) -> tuple[list[Verdict], list[Verdict]]:
@@ -87,14 +112,18 @@ def examine(rules: policy.Judge, settings: ServiceSettings) -> list[Check]:
     except UsageError as error:
         return [Check("service", found=False, detail=str(error), remedy="see docs/judge.md")]
     verdicts = [*first, *second]
-    unanswered = [verdict for verdict in verdicts if verdict.answer == "unavailable"]
-    if unanswered:
-        detail = f"no answer: {_reasons(unanswered)}"
-        return [Check("service", found=False, detail=detail, remedy="look at base_url of [judge]")]
+    unserved = [verdict for verdict in verdicts if not _is_served(verdict)]
+    if unserved:
+        detail = f"{len(unserved)} of {len(verdicts)} pairs got no answer: {_reasons(unserved)}"
+        return [Check("service", found=False, detail=detail, remedy=_remedy(unserved))]
+    service = Check("service", found=True, detail=f"{settings.protocol}, {_costs(verdicts)}")
+    form = _form(verdicts)
+    if not any(map(_is_usable, verdicts)):
+        return [service, form]
     return [
-        Check("service", found=True, detail=f"{settings.protocol}, {_costs(verdicts)}"),
+        service,
+        form,
         _model(verdicts),
-        _form(verdicts),
         _answers(first, second),
         _order(first, second),
         _probability(verdicts),
@@ -142,9 +171,31 @@ def _certificate(settings: FirstJudgeSettings) -> Check:
     return Check("certificate", found=True, detail=f"{found.model}, {found.date}, {found.data}")
 
 
+def _is_usable(verdict: Verdict) -> bool:
+    return verdict.answer not in {"unavailable", "unusable"}
+
+
+def _is_served(verdict: Verdict) -> bool:
+    """Whether an answer of the protocol came, usable or not; a refused request has no calls."""
+    return _is_usable(verdict) or bool(verdict.calls and verdict.reasoning != NO_MESSAGE)
+
+
 def _reasons(verdicts: Sequence[Verdict]) -> str:
-    counts = Counter(verdict.reasoning or verdict.answer for verdict in verdicts)
-    return ", ".join(f"{reason} ({count})" for reason, count in counts.most_common())
+    return ", ".join(f"{reason} ({count})" for reason, count in _counts(verdicts).most_common())
+
+
+def _counts(verdicts: Sequence[Verdict]) -> Counter[str]:
+    return Counter(verdict.reasoning or verdict.answer for verdict in verdicts)
+
+
+def _remedy(verdicts: Sequence[Verdict]) -> str:
+    """What to do about the most frequent reason."""
+    [(reason, _)] = _counts(verdicts).most_common(1)
+    return REMEDIES.get(reason) or (
+        "the service fails: try again later"
+        if reason.startswith("status 5")
+        else "does this model answer by this protocol? look at protocol and model of [judge]"
+    )
 
 
 def _costs(verdicts: Sequence[Verdict]) -> str:
@@ -157,40 +208,49 @@ def _costs(verdicts: Sequence[Verdict]) -> str:
 
 
 def _model(verdicts: Sequence[Verdict]) -> Check:
-    names = sorted({verdict.model or "" for verdict in verdicts})
+    names = sorted({verdict.model or "" for verdict in verdicts if _is_usable(verdict)})
     moving = len(names) > 1 or names[0].endswith("latest")
     remedy = "a threshold on its probability is bound to one exact model: name a release"
     return Check("model", not moving, ", ".join(names), remedy, needed=False)
 
 
 def _form(verdicts: Sequence[Verdict]) -> Check:
-    unusable = [verdict for verdict in verdicts if verdict.answer == "unusable"]
+    unusable = [verdict for verdict in verdicts if not _is_usable(verdict)]
     detail = f"{len(verdicts) - len(unusable)} of {len(verdicts)} answers can be used"
-    if unusable:
-        detail += f"; {_reasons(unusable)}"
-    remedy = "serve its thinking apart, or choose another model: docs/judge.md has what is needed"
-    return Check("form", not unusable, detail, remedy)
+    if not unusable:
+        return Check("form", found=True, detail=detail)
+    [(reason, _)] = _counts(unusable).most_common(1)
+    remedy = REMEDIES.get(reason, OTHER_FORM)
+    return Check("form", found=False, detail=f"{detail}; {_reasons(unusable)}", remedy=remedy)
 
 
 def _answers(first: Sequence[Verdict], second: Sequence[Verdict]) -> Check:
     expected = [answer for _, _, answer in PAIRS] * 2
-    wrong = sum(
-        asked.answer not in {answer, "unusable"}
-        for asked, answer in zip([*first, *second], expected, strict=True)
-    )
-    detail = f"{wrong} of {len(expected)} are wrong"
+    usable = [
+        verdict.answer == answer
+        for verdict, answer in zip([*first, *second], expected, strict=True)
+        if _is_usable(verdict)
+    ]
+    wrong = usable.count(False)
+    detail = f"{wrong} of {len(usable)} are wrong"
     return Check("answers", wrong <= WRONG_AT_MOST, detail, "choose a stronger model")
 
 
 def _order(first: Sequence[Verdict], second: Sequence[Verdict]) -> Check:
-    differ = sum(a.answer != b.answer for a, b in zip(first, second, strict=True))
-    detail = f"{differ} of {len(first)} pairs get another answer in the other order"
+    both = [
+        (a.answer, b.answer)
+        for a, b in zip(first, second, strict=True)
+        if _is_usable(a) and _is_usable(b)
+    ]
+    differ = sum(a != b for a, b in both)
+    detail = f"{differ} of {len(both)} pairs get another answer in the other order"
     remedy = 'with `ask = "relation"`, what would change a text is asked about in both orders'
-    return Check("order", not differ, detail, remedy, needed=False)
+    return Check("order", bool(both) and not differ, detail, remedy, needed=False)
 
 
 def _probability(verdicts: Sequence[Verdict]) -> Check:
-    given = sum(verdict.probability is not None for verdict in verdicts)
-    detail = f"{given} of {len(verdicts)} answers have one"
-    remedy = "without it `calibrate` makes no threshold for this judge"
-    return Check("probability", given > 0, detail, remedy, needed=False)
+    usable = [verdict for verdict in verdicts if _is_usable(verdict)]
+    given = sum(verdict.probability is not None for verdict in usable)
+    detail = f"{given} of {len(usable)} answers have one"
+    remedy = "`calibrate` makes no threshold from answers without one"
+    return Check("probability", given == len(usable), detail, remedy, needed=False)

@@ -33,6 +33,7 @@ from palimpsest.streams.judge.messages import (
 from palimpsest.streams.judge.models import NOTHING, Cost, model
 from palimpsest.streams.judge.pairs import CompositionAnswer, JudgeAnswer, JudgedPair, Side
 from palimpsest.streams.judge.prompts import ANSWERS, Name, Prompt, prompt
+from palimpsest.streams.judge.protocols.contract import CUT
 from palimpsest.streams.judge.recorded import recorded_judge
 from palimpsest.streams.judge.settings import ServiceSettings
 from palimpsest.streams.judge.storage import FILE, LEASE_SECONDS, Budget, Key, VerdictCache
@@ -459,7 +460,7 @@ def _no_answer(reply: ServiceReply, cost: Cost) -> JudgeAnswer:
 
 
 def _no_usable_answer(reply: ServiceReply, cost: Cost) -> JudgeAnswer:
-    reason = reply.why or "the model gave no usable answer about this pair"
+    reason = reply.why or (CUT if reply.cut else "the model gave no usable answer about this pair")
     return JudgeAnswer("unusable", reason, cost, model=reply.model)
 
 

@@ -17,6 +17,7 @@ from palimpsest.streams.judge.models import Cost, JudgeModel, Usage, model
 from palimpsest.streams.judge.prompts import Prompt
 from palimpsest.streams.judge.protocols.contract import (
     NO_MESSAGE,
+    NOT_IN_TIME,
     Asked,
     Exchange,
     FailedRequestError,
@@ -129,7 +130,7 @@ class Service:
                 async with asyncio.timeout(self._settings.patience + SECONDS_A_PAIR * pairs):
                     answer = await self.exchange.send(asked)
             except TimeoutError:
-                failure = FailedRequestError("no answer in time")
+                failure = FailedRequestError(NOT_IN_TIME)
             except FailedRequestError as error:
                 failure = error
             else:

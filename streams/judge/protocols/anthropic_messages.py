@@ -12,7 +12,11 @@ from palimpsest.streams.judge.models import Usage
 from palimpsest.streams.judge.prompts import Prompt
 from palimpsest.streams.judge.protocols.anthropic_platforms import PLATFORMS, NoCredentialsError
 from palimpsest.streams.judge.protocols.contract import (
+    CUT,
+    NO_CONNECTION,
+    NO_CREDIT,
     NOT_AS_ASKED,
+    NOT_IN_TIME,
     REFUSED,
     Asked,
     FailedRequestError,
@@ -69,13 +73,14 @@ class AnthropicMessages:
         except self._unrefreshed:
             raise FailedRequestError("the credentials could not be refreshed") from None
         except APITimeoutError:
-            raise FailedRequestError("no answer in time") from None
+            raise FailedRequestError(NOT_IN_TIME) from None
         except APIConnectionError:
-            raise FailedRequestError("no connection") from None
+            raise FailedRequestError(NO_CONNECTION) from None
         except APIStatusError as error:
             status = error.status_code
             credit = _NO_CREDIT in error.message
-            raise FailedRequestError(f"status {status}", status, no_credit=credit) from None
+            why = NO_CREDIT if credit else f"status {status}"
+            raise FailedRequestError(why, status, no_credit=credit) from None
         return read
 
     def read(self, body: bytes, asked: Asked) -> JudgeMessage:
@@ -89,7 +94,8 @@ class AnthropicMessages:
             return JudgeMessage(usage, model, why=REFUSED)
         calls = [block for block in message.content if block.type == "tool_use"]
         if len(calls) != 1 or calls[0].name != asked.prompt.tool["name"]:
-            return JudgeMessage(usage, model, why=NOT_AS_ASKED)
+            why = CUT if message.stop_reason == "max_tokens" else NOT_AS_ASKED
+            return JudgeMessage(usage, model, why=why)
         cut = message.stop_reason not in {"tool_use", "end_turn"}
         return JudgeMessage(usage, model, calls[0].input, cut=cut)
 

@@ -17,6 +17,10 @@ from palimpsest.streams.judge.prompts import Prompt
 NOT_AS_ASKED = "the model did not answer as it was asked"
 REFUSED = "the model refused"
 NO_MESSAGE = "it is not a message"
+CUT = "the answer was cut off"
+NOT_IN_TIME = "no answer in time"
+NO_CONNECTION = "no connection"
+NO_CREDIT = "the account has no credit"
 SUM_TOLERANCE = 0.02
 """How far the sum of a choice's probabilities may be from 1: they are rounded on the wire."""
 

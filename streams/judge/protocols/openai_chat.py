@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from palimpsest.streams.judge.prompts import Prompt, in_json
 from palimpsest.streams.judge.protocols.contract import (
+    CUT,
     NOT_AS_ASKED,
     REFUSED,
     Asked,
@@ -115,7 +116,8 @@ class OpenAIChat:
         try:
             given = orjson.loads(content)
         except orjson.JSONDecodeError:
-            return JudgeMessage(usage, completion.model, why=NOT_AS_ASKED)
+            why = CUT if choice.finish_reason == "length" else NOT_AS_ASKED
+            return JudgeMessage(usage, completion.model, why=why)
         return JudgeMessage(
             usage,
             completion.model,

@@ -18,7 +18,13 @@ from pydantic import BaseModel, BeforeValidator
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.streams.judge.models import Tokens, Usage
-from palimpsest.streams.judge.protocols.contract import FailedRequestError, address
+from palimpsest.streams.judge.protocols.contract import (
+    NO_CONNECTION,
+    NO_CREDIT,
+    NOT_IN_TIME,
+    FailedRequestError,
+    address,
+)
 from palimpsest.streams.judge.settings import ServiceSettings
 
 Count = Annotated[Tokens, BeforeValidator(lambda given: 0 if given is None else given)]
@@ -84,9 +90,11 @@ async def body_of(sent: Awaitable[Any]) -> bytes:
         response = await sent
         raw: httpx2.Response = getattr(response, "http_response", response)
     except APITimeoutError:
-        raise FailedRequestError("no answer in time") from None
+        raise FailedRequestError(NOT_IN_TIME) from None
     except APIConnectionError:
-        raise FailedRequestError("no connection") from None
+        raise FailedRequestError(NO_CONNECTION) from None
     except APIStatusError as error:
-        raise FailedRequestError(f"status {error.status_code}", error.status_code) from None
+        credit = error.code == "insufficient_quota"
+        why = NO_CREDIT if credit else f"status {error.status_code}"
+        raise FailedRequestError(why, error.status_code, no_credit=credit) from None
     return raw.content

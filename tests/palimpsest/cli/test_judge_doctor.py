@@ -52,24 +52,90 @@ def test_a_judge_of_any_protocol_is_tried(
     assert "✗ answers:" in palimpsest("judge", "doctor").out
 
 
-def test_what_does_not_answer_in_form_is_named(
+CUT_OFF = {"choices": [{"message": {"content": '{"answers": ['}, "finish_reason": "length"}]}
+THOUGHT = {"choices": [{"message": {"content": "<think>same</think>{}"}, "finish_reason": "stop"}]}
+UNUSABLE = [
+    ("anthropic", {"stop_reason": "refusal"}, "the model refused", "refuses to compare"),
+    ("anthropic", {"stop_reason": "max_tokens", "content": []}, "cut off", "larger context"),
+    ("openai-chat", CUT_OFF, "cut off", "larger context"),
+    ("openai-chat", THOUGHT, "not answer as it was asked", "thinking apart"),
+    ("openai-decisions", {"answers": []}, "no usable answer", "docs/judge.md"),
+    ("systemone", {"answers": {}}, "no usable answer", "docs/judge.md"),
+]
+
+
+@pytest.mark.parametrize(("protocol", "given", "told", "remedy"), UNUSABLE)
+def test_without_a_usable_answer_nothing_else_is_claimed(
+    palimpsest: CommandLine,
+    server: JudgeServer,
+    monkeypatch: pytest.MonkeyPatch,
+    protocol: str,
+    given: dict[str, Any],
+    told: str,
+    remedy: str,
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_JUDGE_PROTOCOL", protocol)
+    monkeypatch.setenv("PALIMPSEST_JUDGE_MODEL", "judge-5")
+    server.always = Fault(change=lambda body: body | given)
+    found = findings(palimpsest, status=1)
+    assert [*found] == ["service", "form"]
+    assert found["form"]["detail"].startswith("0 of 20 answers can be used; ")
+    assert told in found["form"]["detail"]
+    assert remedy in found["form"]["remedy"]
+
+
+def test_an_unusable_answer_counts_neither_as_right_nor_as_wrong(
     palimpsest: CommandLine, server: JudgeServer
 ) -> None:
-    server.always = Fault(change=lambda body: body | {"stop_reason": "refusal", "content": []})
+    def without_the_first(body: dict[str, Any]) -> dict[str, Any]:
+        [block] = body["content"]
+        answers = [one for one in block["input"]["answers"] if one["pair"] != 1]
+        return body | {"content": [block | {"input": {"answers": answers}}]}
+
+    server.rule = lambda _: None if server.calls == 4 else Fault(change=without_the_first)
     found = findings(palimpsest, status=1)
-    assert "the model refused (20)" in found["form"]["detail"]
+    assert found["form"]["detail"].startswith("19 of 20 answers can be used")
+    assert "of 19 are wrong" in found["answers"]["detail"]
+    assert "of 9 pairs" in found["order"]["detail"]
+    assert found["probability"]["detail"] == "0 of 19 answers have one"
 
 
-@pytest.mark.parametrize(
-    ("status", "told"), [(401, "ANTHROPIC_API_KEY"), (404, "no model"), (500, "status 500")]
-)
+NOT_SERVED = [
+    (Fault(400), "20 of 20 pairs got no answer: status 400", "protocol and model"),
+    (Fault(400, message="Your credit balance is too low"), "no credit", "pay the service"),
+    (Fault(401), "ANTHROPIC_API_KEY", "docs/judge.md"),
+    (Fault(402), "status 402", "pay the service"),
+    (Fault(404), "no model", "docs/judge.md"),
+    (Fault(429), "status 429", "calls_per_second"),
+    (Fault(500), "status 500", "try again later"),
+    (Fault(hang_up=True), "no connection", "base_url"),
+    (Fault(body=b"<html>"), "it is not a message", "something else answers"),
+]
+
+
+@pytest.mark.parametrize(("fault", "told", "remedy"), NOT_SERVED)
 def test_a_service_that_does_not_serve_is_the_only_finding(
-    palimpsest: CommandLine, server: JudgeServer, status: int, told: str
+    palimpsest: CommandLine, server: JudgeServer, fault: Fault, told: str, remedy: str
 ) -> None:
-    server.always = Fault(status)
+    server.always = fault
     found = findings(palimpsest, status=1)
     assert [*found] == ["service"]
     assert told in found["service"]["detail"]
+    assert remedy in found["service"]["remedy"]
+    printed = palimpsest("judge", "doctor").out
+    assert told in printed
+    assert remedy in printed
+
+
+def test_a_spent_budget_is_no_fault_of_the_service(
+    palimpsest: CommandLine, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_JUDGE_DAILY_CALLS", "1")
+    found = findings(palimpsest, status=1)
+    assert found["service"]["detail"] == (
+        "10 of 20 pairs got no answer: the budget of this day is spent (10)"
+    )
+    assert "daily_calls" in found["service"]["remedy"]
 
 
 def test_it_asks_about_two_texts(palimpsest: CommandLine, server: JudgeServer) -> None:

@@ -12,7 +12,7 @@ from palimpsest.streams.guard.data.tables import BUILT_IN, TABLES, Tables
 from palimpsest.streams.guard.edits.moves import MOVE
 from palimpsest.streams.guard.edits.table import EDITS
 
-REVISION = 3
+REVISION = 4
 """Raised with each change of a rule that shows in no example of the table and in no word list."""
 NAMES_REVISION = 4
 """The same, for the rules of owners with names."""

@@ -9,6 +9,7 @@ from palimpsest.streams.guard.changes import tells_change
 from palimpsest.streams.guard.data.tables import BUILT_IN, Tables
 from palimpsest.streams.guard.frames import frame_keys
 from palimpsest.streams.guard.names import said_of_owner, subject_of
+from palimpsest.streams.guard.present import as_present
 from palimpsest.streams.guard.reading import READS_EVERY_SCRIPT, Reading, read
 from palimpsest.streams.guard.state import clauses
 
@@ -62,10 +63,8 @@ _long = lru_cache(maxsize=32)(_read)
 
 
 def kept_for_frames(text: str, names: tuple[str, ...]) -> Reading:
-    """A text as frames compare it; if the owner has names, whichever of them it uses."""
-    if not names:
-        return kept_reading(text)
-    return kept_reading((_called if len(text) <= SHORT else said_of_owner)(text, names))
+    """A text as frames compare it: what holds now, whichever name of its owner it uses."""
+    return kept_reading((_said if len(text) <= SHORT else _said.__wrapped__)(text, names))
 
 
 def kept_frame_keys(text: str, names: tuple[str, ...]) -> tuple[int, ...]:
@@ -91,8 +90,13 @@ def kept_saying(text: str, names: tuple[str, ...]) -> Saying:
     return (_saying if len(text) <= SHORT else _saying.__wrapped__)(text, names)
 
 
-_called = lru_cache(maxsize=4_096)(said_of_owner)
 _subject = lru_cache(maxsize=4_096)(subject_of)
+
+
+@lru_cache(maxsize=4_096)
+def _said(text: str, names: tuple[str, ...]) -> str:
+    present = as_present(text)
+    return said_of_owner(present, names) if names else present
 
 
 @lru_cache(maxsize=4_096)

@@ -43,11 +43,14 @@ _OTHERS = """
     der das und ist nicht ein eine einen einem einer sie wir ihr mit von zu auf für im am beim dem
     den des sich auch noch oder aber wenn dass wird wurde haben hat sind war mein meine sein seine
     seit nach über bei aus kein keine macht nach um zum zur durch gegen ohne vor unter zwischen
-    jeden jeder alle nur schon immer ich du er es mich dich uns euch ihm ihn ihnen
+    jeden jeder alle nur schon immer ich du er es mich dich uns euch ihm ihn ihnen zwei drei vier
+    fünf sechs sieben acht neun zehn zwölf
     ; el la los las un una unos unas y o que es en por con para su sus del al se lo le les no muy
     pero como más mi tu está están fue ser tiene vive casa todos cada cuando donde sin sobre entre
+    tres cuatro cinco seis siete ocho nueve diez
     ; le les des du une et est sont dans pour pas ne avec sur par au aux ce cette ces il elle ils
     elles nous vous je tu mon ton son sa ses leur leurs qui que dont où mais donc été être avoir
+    deux trois quatre cinq huit dix onze douze
     ; il gli uno di da con per tra fra che non è sono ha hanno ho questo questa suo sua nel nella
     della dello degli alla alle dal dalla ogni anche più molto
     ; o os as um uma e de do da dos das em no na nos nas por para com não ele ela eles elas seu sua

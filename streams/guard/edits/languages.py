@@ -20,7 +20,9 @@ def _number_word(one: Reading, i: int, other: Reading, j: int) -> Found:
     value = one.tables.numbers.get(low(one, i))
     if value is None or kind(other, j) is not NUMBER or other.texts[j] != value:
         return None
-    table, counted = _table(one, other), low(one, i + 1)
+    # Without its word in letters a short text may be too short to show its language.
+    short = other.language is None and {*other.lows} <= {*one.lows, value, "."}
+    table, counted = one.table if short else _table(one, other), low(one, i + 1)
     if table is None or table.numbers.get(low(one, i)) != value or one.texts[i] != low(one, i):
         return None
     plain = kind(one, i + 1) is WORD and len(counted) > 1 and counted == low(other, j + 1)
@@ -96,7 +98,8 @@ BY_TABLE = (
         "number",
         "a number from two to twelve, or 20, 30, 40, 50, in words or in figures",
         "in German, French, Spanish and languages that a policy adds, if both texts are certainly"
-        " in it; the word is in small letters and has no other meaning (no *neuf*, no *sept*);"
+        " in it, or the one with the word is, and the other says nothing else; the word is in small"
+        " letters and has no other meaning (no *neuf*, no *sept*);"
         " before a word that makes neither another number nor a time of day of it",
         _number_word,
         frozenset({FIGURES}),

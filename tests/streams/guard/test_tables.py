@@ -7,6 +7,8 @@ import pytest
 from palimpsest.contracts.evidence import Cue
 from palimpsest.streams.guard import compare, passes, read
 from palimpsest.streams.guard.data.tables import TABLES
+from tests.streams.guard.apart import APART
+from tests.streams.guard.test_names import pairs
 
 LATIN = [table for table in TABLES.values() if table.script == "latin"]
 
@@ -210,6 +212,10 @@ SAME = (
     ("会议两小时后开始", "会议2小时后开始。"),
     ("兄弟が五人いる。", "兄弟が5人いる。"),
     ("週に三回走ります。", "週に3回走ります"),
+    ("Ich habe drei Katzen.", "Ich habe 3 Katzen."),
+    ("Lena hat fünf Kinder", "Lena hat 5 Kinder."),
+    ("J'ai trois enfants.", "J'ai 3 enfants."),
+    ("Tengo dos gatos.", "Tengo 2 gatos."),
 )
 
 
@@ -218,6 +224,15 @@ def test_a_number_beside_another_is_another(one: str, other: str) -> None:
     able = "multilingual-e5-small"
     assert not passes(read(one, model=able), read(other, model=able))
     assert not passes(read(other, model=able), read(one, model=able))
+
+
+@pytest.mark.parametrize("code", APART)
+def test_what_differs_in_a_language_is_joined_in_no_order(code: str) -> None:
+    assert len(pairs(APART[code])) > 30
+    for one, other in pairs(APART[code]):
+        for model in (None, "multilingual-e5-small"):
+            assert not passes(read(one, model=model), read(other, model=model)), (one, other)
+            assert not passes(read(other, model=model), read(one, model=model)), (other, one)
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)

@@ -11,6 +11,7 @@ from palimpsest.streams.guard import (
     frame,
     frame_keys,
     kept_for_frames,
+    kept_frame_keys,
     kept_reading,
     passes,
     read,
@@ -110,6 +111,50 @@ Ich wohne in Rom. / Ich wohne jetzt in Rom.
 Vivo en Roma. / Ahora vivo en Roma.
 Ich lese jetzt ein Buch. / Ich lese jetzt eine Zeitung.
 """
+PRESENT = """
+Ich wohne in Paris. / Jetzt wohne ich in Rom.
+Ada wohnt in Paris. / Inzwischen wohnt Ada in Rom.
+Meine Schwester wohnt in Paris. / Jetzt wohnt meine Schwester in Rom.
+Ich wohne in Paris. / Früher wohnte ich in Paris, jetzt wohne ich in Rom.
+Ich wohne in Paris. / Ich wohnte in Paris. Jetzt wohne ich in Rom.
+Ich wohne in Paris. / Ich bin letzten Monat nach Rom umgezogen.
+Ada wohnt in Paris. / Ada ist nach Rom gezogen.
+J'habite à Paris. / Désormais, j'habite à Rome.
+J'habite à Paris. / Je n'habite plus à Paris, j'habite désormais à Rome.
+J'habite à Paris. / Avant j'habitais à Paris, mais maintenant j'habite à Rome.
+J'habite à Paris. / J'ai déménagé à Rome.
+Ada habite à Paris. / Ada a déménagé à Rome.
+Vivo en París. / Ya no vivo en París, ahora vivo en Roma.
+Vivo en París. / Antes vivía en París. Ahora vivo en Roma.
+Vivo en París. / Me mudé a Roma.
+Ana vive en París. / Ana se ha mudado de París a Roma.
+我住在巴黎。 / 我现在住在罗马。
+我住在巴黎 / 我现在住在罗马了
+我住在巴黎。 / 我已经搬到罗马了。
+我住在巴黎。 / 我以前住在巴黎，现在住在罗马。
+我住在巴黎。 / 我已经不住在巴黎了，现在我住在罗马。
+她在谷歌工作。 / 她跳槽到脸书了。
+パリに住んでいます。 / 今はローマに住んでいます。
+パリに住んでいる / ローマに引っ越しました。
+私はパリに住んでいます。 / 私は今ローマに住んでいる。
+パリに住んでいます。 / 以前はパリに住んでいましたが、今はローマに住んでいます。
+グーグルで働いています。 / メタに転職しました。
+"""
+NO_PRESENT = """
+Ich wohne in Rom. / Jetzt wohne ich in Rom.
+Ich wohne in Paris. / Jetzt wohnt Ada in Rom.
+Ich wohne in Paris. / Jetzt arbeite ich in Rom.
+Ich wohne in Rom. / Ich bin nach Rom gezogen.
+J'habite à Rome. / Désormais, j'habite à Rome.
+J'habite à Paris. / Ada a déménagé à Rome.
+Vivo en Roma. / Me mudé a Roma.
+Ana vive en París. / Eva se mudó a Roma.
+我住在罗马。 / 我现在住在罗马了。
+我住在巴黎。 / 她现在住在罗马。
+我住在巴黎。 / 我妹妹搬到罗马了。
+今年はパリに行く。 / 今日はローマに行く。
+ローマに住んでいる / 今はローマに住んでいます。
+"""
 NAMES = {
     "de": ("Ada", "der Nutzer", "ich"),
     "zh": ("艾达", "用户", "我"),
@@ -155,6 +200,27 @@ def test_texts_of_a_frame_share_a_key(one: str, other: str) -> None:
 @pytest.mark.parametrize(("one", "other"), pairs(NO_FRAMES))
 def test_texts_of_no_frame(one: str, other: str) -> None:
     assert not frame(kept_reading(one), kept_reading(other))
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(PRESENT))
+def test_what_holds_now_shares_a_frame_with_what_held_before(one: str, other: str) -> None:
+    a, b = kept_for_frames(one, ()), kept_for_frames(other, ())
+    assert frame(a, b)
+    assert frame(b, a)
+    assert not set(kept_frame_keys(one, ())).isdisjoint(kept_frame_keys(other, ()))
+    assert not begins_otherwise(one, b)
+    assert not begins_otherwise(other, a)
+    assert not passes(read(one), read(other))
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(NO_PRESENT))
+def test_what_holds_now_shares_no_frame_with_something_else(one: str, other: str) -> None:
+    assert not frame(kept_for_frames(one, ()), kept_for_frames(other, ()))
+
+
+def test_a_present_in_english_is_read_elsewhere() -> None:
+    for text in ("Ada, a nun, now lives in Rome.", "I used to live in Paris, now I live in Rome."):
+        assert kept_for_frames(text, ()).text == text
 
 
 @pytest.mark.parametrize("code", NAMES)

@@ -56,6 +56,7 @@ TABLE = language_table(
             passes=(
                 ("Ada hat drei Hunde und eine Katze.", "Ada hat 3 Hunde und eine Katze."),
                 ("Ich wohne seit zwei Jahren in Bonn", "Ich wohne seit 2 Jahren in Bonn."),
+                ("Ada hat zwei Hunde.", "Ada hat 2 Hunde"),
             ),
             fails=(
                 ("Ada hat drei Hunde.", "Ada hat 4 Hunde."),

@@ -7,8 +7,8 @@ from palimpsest.streams.guard.data.language_table import EditPairs, language_tab
 TABLE = language_table(
     "es",
     words=(
-        "el la los las un una unos unas y o que es en por con para su sus del al se lo le les "
-        "no muy pero como más mi mis tu está están fue ser tiene vive casa todos cada cuando "
+        "tengo el la los las un una unos unas y o que es en por con para su sus del al se lo le "
+        "les no muy pero como más mi mis tu está están fue ser tiene vive casa todos cada cuando "
         "donde sin sobre entre de a ha han he yo él ella ellos ellas nosotros desde nunca "
         "nada nadie tampoco hay soy son era me te nos gusta bebe come trabaja habla juega hoy "
         "ayer mañana años"

@@ -7,7 +7,7 @@ from palimpsest.streams.guard.data.language_table import EditPairs, language_tab
 TABLE = language_table(
     "fr",
     words=(
-        "le la les du des de un une et est sont dans pour pas ne avec sur par au aux ce cette "
+        "j'ai le la les du des de un une et est sont dans pour pas ne avec sur par au aux ce cette "
         "ces il elle ils elles nous vous je tu mon ma mes ton ta son sa ses leur leurs qui "
         "que dont où mais donc été être avoir a ai ont en à y depuis chez jamais rien aucun "
         "aucune sans très plus tous toutes chaque quand comme aime habite vit boit mange "

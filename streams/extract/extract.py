@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from palimpsest.contracts.candidate import MAX_TEXT_BYTES
 from palimpsest.contracts.identity import session_of
 from palimpsest.streams.extract.conversation import Message, parts
+from palimpsest.streams.extract.courtesies import is_courtesy
 from palimpsest.streams.judge.prompts import Prompt, tool
 from palimpsest.streams.search.content import HAN, KANA
 
@@ -100,7 +101,7 @@ async def extract(
 def statements(messages: Sequence[Message], about: dict[str, str]) -> list[dict[str, Any]]:
     """The candidates of a conversation without a model: its users' statements, verbatim.
 
-    Questions and sentences with too few words are left out.
+    Questions, courtesies and sentences with too few words are left out.
     """
     numbered = [*enumerate(messages, start=1)]
     stated = [
@@ -108,7 +109,9 @@ def statements(messages: Sequence[Message], about: dict[str, str]) -> list[dict[
         for number, message in numbered
         if message.role == "user"
         for sentence in _SENTENCE.split(message.content.strip())
-        if len(_WORD.findall(sentence)) >= FEWEST_WORDS and not sentence.endswith(("?", "？"))
+        if len(_WORD.findall(sentence)) >= FEWEST_WORDS
+        and not sentence.endswith(("?", "？"))
+        and not is_courtesy(sentence)
     ]
     return _read({"memories": stated}, numbered, about).rows
 

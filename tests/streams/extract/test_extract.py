@@ -297,6 +297,17 @@ def test_add_without_a_key_says_what_is_missing(
         ("저는 로마에 살아요. 네.", ["저는 로마에 살아요."]),
         ("谢谢你。我很好。", []),
         ("彼は「ローマに行く。」と言った。", ["彼は「ローマに行く。」と言った。"]),
+        ("Thank you so much! Yes, please do that.", []),
+        ("Vielen Dank für die Hilfe! Guten Morgen, alles klar.", []),
+        ("Merci beaucoup pour ton aide ! Oui, c'est très bien.", []),
+        ("¡Hola! Muchas gracias por tu ayuda.", []),
+        ("どうもありがとうございました！もう一度お願いします。はい、了解しました。", []),
+        ("完璧です、ありがとう。黒が好きです。", ["黒が好きです。"]),
+        ("好的，谢谢。我知道了。对，就是这样。", []),
+        ("辛苦了。我吃素三年了。", ["我吃素三年了。"]),
+        ("네, 알겠습니다. 정말 감사합니다. 다시 해 주세요.", []),
+        ("Thank you for my new job at Meta.", ["Thank you for my new job at Meta."]),
+        ("ありがとうと花子が言った。", ["ありがとうと花子が言った。"]),
     ],
 )
 def test_what_a_user_stated_is_kept_in_every_script(said: str, stated: list[str]) -> None:

@@ -15,7 +15,7 @@ from palimpsest.cleaning.texts import ScopedText
 from palimpsest.contracts.candidate import Text
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.model import first_rule
-from palimpsest.sources.mapping import NAMES, guess_mapping, value_of
+from palimpsest.sources.mapping import NAMES, as_moment, guess_mapping, value_of
 
 LOOKED_AT = 1_000
 """Number of rows from which columns are guessed."""
@@ -110,15 +110,9 @@ def _is_missing(value: Any) -> bool:
 
 def _moment(value: Any) -> str:
     """A time in a form that sorts chronologically; anything else sorts first."""
-    if value is None:
-        return ""
     try:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            seconds = value / 1000 if abs(value) > 1e11 else value
-            moment = datetime.fromtimestamp(seconds, UTC)
-        else:
-            moment = datetime.fromisoformat(str(value))
-    except (ValueError, OverflowError, OSError):
+        moment = datetime.fromisoformat(str(as_moment(value)))
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return moment.astimezone(UTC).isoformat(timespec="microseconds")
+    except (ValueError, OverflowError):
         return ""
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")

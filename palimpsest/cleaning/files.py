@@ -18,9 +18,10 @@ import orjson
 from palimpsest.cleaning.columns import Columns, is_usual_text
 from palimpsest.cleaning.texts import ScopedText
 from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.model import read_json
 from palimpsest.sources.file_copies import copy_file, slices
 from palimpsest.streams.embedder import Progress
-from palimpsest.streams.intake import MAX_KEPT_BYTES, RowReader
+from palimpsest.streams.intake import MAX_KEPT_BYTES, RowReader, refuse_repeated_names
 from palimpsest.streams.intake.parquet import read_parquet, values_of
 from palimpsest.streams.intake.tables import delimiter_of
 
@@ -113,7 +114,7 @@ class InputFile:
             if len(row.raw) >= MAX_KEPT_BYTES:
                 raise UsageError(f"{self.path} has a row of {MAX_KEPT_BYTES:,} bytes or more")
             try:
-                yield orjson.loads(row.raw)
+                yield read_json(row.raw)
             except orjson.JSONDecodeError:
                 yield row.raw
 
@@ -133,14 +134,11 @@ class InputFile:
         with _unpacked(self.path) as lines, to.open("wb") as file:
             copy = gzip.GzipFile(fileobj=file, mode="wb", mtime=0) if packed else file
             row = 0
-            for line in lines:
-                kept = row not in removed
-                if line.removeprefix(_MARK).strip():
-                    row += 1
-                else:
-                    kept = True
-                if kept:
+            for number, line in enumerate(lines):
+                is_row = bool((line if number else line.removeprefix(_MARK)).strip())
+                if not is_row or row not in removed:
                     copy.write(line)
+                row += is_row
             if packed:
                 copy.close()
 
@@ -270,6 +268,7 @@ def _arrow_reader(path: Path, form: Form) -> Iterator[tuple[Any, Iterator[Any]]]
             else:
                 opened = pa.ipc.open_stream(source)
                 batches = iter(opened)
+            refuse_repeated_names(opened.schema.names, str(path))
             yield opened.schema, batches
     except pa.ArrowInvalid as error:
         raise UsageError(f"{path} is not an Arrow file, or is damaged") from error

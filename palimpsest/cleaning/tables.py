@@ -18,6 +18,7 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.policy import Policy
 from palimpsest.process.parameters import check_arguments
 from palimpsest.streams.embedder import Engine, Progress
+from palimpsest.streams.intake import refuse_repeated_names
 from palimpsest.streams.policies import load_policy
 
 
@@ -109,7 +110,9 @@ def _table_of(data: Any) -> Any:
         else:
             columns = pa.chunked_array([pa.array(data)])
         if pa.types.is_struct(columns.type):
-            return pa.table(data)
+            table = pa.table(data)
+            refuse_repeated_names(table.column_names, "the table")
+            return table
         return pa.table({TEXT: columns})
     except (pa.ArrowException, TypeError, ValueError) as error:
         what = type(error).__name__

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,8 +18,8 @@ from palimpsest.sources.contract import Fields
 from palimpsest.sources.mapping import with_value
 from palimpsest.streams.intake import RowReader
 from palimpsest.streams.intake.arrays import begins_array
-from palimpsest.streams.intake.parquet import BATCH
-from palimpsest.streams.intake.tables import csv_reader, delimiter_of, is_table
+from palimpsest.streams.intake.parquet import BATCH, INT96_UNIT
+from palimpsest.streams.intake.tables import csv_reader, is_table, read_header
 
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
@@ -70,18 +71,19 @@ def _copy_table(path: Path, to: Path, removed: Collection[int], values: NewValue
     with (
         _open_copy(path, "rb") as file,
         _open_copy(to, "wb", packed=_is_packed(path)) as copy,
-        io.TextIOWrapper(file, "utf-8", errors="surrogateescape", newline="") as read,
+        io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="") as read,
         io.TextIOWrapper(copy, "utf-8", errors="surrogateescape", newline="") as write,
     ):
-        first = read.readline()
-        if not first:
+        if _has_mark(path):
+            write.write("\ufeff")
+        header, delimiter = read_header(read)
+        if not header[0]:
             return
-        delimiter = delimiter_of(first)
-        end = "\r\n" if first.endswith("\r\n") else "\n"
+        end = "\r\n" if header[0].endswith("\r\n") else "\n"
         lines: list[str] = []
-        rows = csv_reader(_noted(chain([first], read), lines), delimiter)
+        rows = csv_reader(_noted(chain(header, read), lines), delimiter)
         writer = csv.writer(write, delimiter=delimiter, lineterminator=end)
-        columns = [name.strip().removeprefix("\ufeff") for name in next(rows)]
+        columns = [name.strip() for name in next(rows)]
         write.writelines(lines)
         lines.clear()
         numbers = count(1)
@@ -96,6 +98,12 @@ def _copy_table(path: Path, to: Path, removed: Collection[int], values: NewValue
             lines.clear()
 
 
+def _has_mark(path: Path) -> bool:
+    """Whether a file begins with a byte order mark, which is part of no cell."""
+    with _open_copy(path, "rb") as file:
+        return bool(file.read(len(BOM_UTF8)) == BOM_UTF8)
+
+
 def _noted(lines: Iterable[str], notes: list[str]) -> Iterator[str]:
     """The same lines; each one that was read is added to the notes."""
     for line in lines:
@@ -108,9 +116,13 @@ def _copy_parquet(path: Path, to: Path, removed: Collection[int], values: NewVal
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile, ParquetWriter
 
-    with ParquetFile(path) as file:
+    unit = _int96_unit(path)
+    with ParquetFile(path, coerce_int96_timestamp_unit=unit) as file:
         schema = file.schema_arrow
-        with ParquetWriter(to, schema, compression=_compression(file.metadata)) as writer:
+        compression = _compression(file.metadata)
+        with ParquetWriter(
+            to, schema, compression=compression, use_deprecated_int96_timestamps=unit is not None
+        ) as writer:
             before = 0
             for group in range(file.num_row_groups):
                 parts = [schema.empty_table()]
@@ -126,6 +138,22 @@ def _copy_parquet(path: Path, to: Path, removed: Collection[int], values: NewVal
                     parts += slices(table, kept)
                 if (rows := pa.concat_tables(parts)).num_rows:
                     writer.write_table(rows)
+
+
+def _int96_unit(path: Path) -> str | None:
+    """The finest unit in which the times of INT96 columns fit; None without such columns."""
+    from pyarrow.parquet import ParquetFile
+
+    with (
+        ParquetFile(path) as fine,
+        ParquetFile(path, coerce_int96_timestamp_unit=INT96_UNIT) as coarse,
+    ):
+        columns = [one.path for one in fine.schema if one.physical_type == "INT96"]
+        for group in range(fine.num_row_groups):
+            times = coarse.read_row_group(group, columns)
+            if not fine.read_row_group(group, columns).cast(times.schema, safe=False).equals(times):
+                return INT96_UNIT
+        return "ns" if columns else None
 
 
 def _compression(metadata: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -57,6 +58,9 @@ _TIMES = ("occurred_at", "expires_at")
 _NUMBERS = ("confidence", "importance", "intensity")
 _WORDS = ("owner_id", "id", "session_id", "namespace", "category")
 _SHORTEST_VECTOR = 16
+_DIGITS_OF_A_DATE = re.compile(r"((?:19|20)\d{6})(\d{6})?", re.ASCII)
+"""As seconds since 1970 these would be in August 1970; those with a time of day, as milliseconds,
+after the year 2570."""
 _MILLISECONDS = 1e11
 """A larger number must be milliseconds: as seconds it would be after the year 5138."""
 
@@ -214,7 +218,7 @@ def _is_share(value: Any) -> bool:
 
 
 def _is_moment(value: Any) -> bool:
-    moment = _moment(value)
+    moment = as_moment(value)
     try:
         return isinstance(moment, date) or bool(datetime.fromisoformat(moment))
     except (TypeError, ValueError):
@@ -324,8 +328,18 @@ def _word(value: Any) -> Any:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _moment(value: Any) -> Any:
-    """A time as ISO 8601; numbers are seconds or milliseconds since 1970."""
+def as_moment(value: Any) -> Any:
+    """A time as ISO 8601; numbers are seconds or milliseconds since 1970, or digits of a date.
+
+    Anything else is unchanged.
+    """
+    if isinstance(value, str | int) and (digits := _DIGITS_OF_A_DATE.fullmatch(str(value))):
+        try:
+            if digits[2]:
+                return datetime.fromisoformat(f"{digits[1]}T{digits[2]}").isoformat()
+            return date.fromisoformat(digits[1]).isoformat()
+        except ValueError:
+            pass
     number = _number(value)
     if isinstance(number, float | int) and not isinstance(number, bool):
         seconds = number / 1000 if abs(number) > _MILLISECONDS else number
@@ -350,8 +364,8 @@ def _topics(value: Any) -> Any:
 _CASTS = {
     **dict.fromkeys(_NUMBERS, _number),
     **dict.fromkeys(_WORDS, _word),
-    "occurred_at": _moment,
-    "expires_at": lambda value: end_of(_moment(value)),
+    "occurred_at": as_moment,
+    "expires_at": lambda value: end_of(as_moment(value)),
     "topics": _topics,
     "metadata": _unpack,
 }

@@ -16,7 +16,13 @@ from palimpsest.streams.intake.parsing import (
     parse_binary,
 )
 from palimpsest.streams.intake.reading import Form, RowReader
-from palimpsest.streams.intake.rows import MAX_KEPT_BYTES, MAX_ROW_BYTES, RawRow, RowCounter
+from palimpsest.streams.intake.rows import (
+    MAX_KEPT_BYTES,
+    MAX_ROW_BYTES,
+    RawRow,
+    RowCounter,
+    refuse_repeated_names,
+)
 
 __all__ = [
     "MAX_KEPT_BYTES",
@@ -35,5 +41,6 @@ __all__ = [
     "parse",
     "parse_binary",
     "prepare",
+    "refuse_repeated_names",
     "understand",
 ]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from palimpsest.streams.intake.rows import MAX_ROW_BYTES
+from palimpsest.streams.intake.rows import MAX_KEPT_BYTES, MAX_ROW_BYTES
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _CHUNK = 256 * 1024
 _SPACE = re.compile(r"[ \t\r\n]*")
 _ELEMENT = json.JSONDecoder()
+_SIGN = re.compile(r'\\.|["\[\]{}]', re.DOTALL)
+"""A quote, a bracket, or what a backslash escapes."""
+_CLOSING = {"[": "]", "{": "}"}
 _MARK = "\ufeff"
 
 
@@ -81,23 +84,42 @@ class _ArrayText:
             self._at += 1
 
     def element(self) -> bytes | None:
-        """The bytes of the value that begins here; None if there is none."""
+        """The bytes of the value that begins here, even if it is wrong; None if it has no end."""
         while True:
             try:
                 _, end = _ELEMENT.raw_decode(self._text, self._at)
-            except RecursionError:
-                return None
-            except json.JSONDecodeError:
-                end = len(self._text)
-                if end - self._at > MAX_ROW_BYTES:
-                    return None
-                if not self._more():
-                    return None
-                continue
+            except (json.JSONDecodeError, RecursionError):
+                if len(self._text) - self._at <= MAX_ROW_BYTES and self._more():
+                    continue
+                return self._closed_element()
             if self._is_over(end) or not self._more():
-                element = self._text[self._at : end]
-                self._at = end
-                return element.encode("utf-8", "surrogateescape")
+                return self._taken(end)
+
+    def _closed_element(self) -> bytes | None:
+        """The bytes up to the bracket that closes the one which begins here."""
+        closing, in_string, length, end = list[str](), False, 0, 0
+        while length <= MAX_KEPT_BYTES and self._text[self._at : self._at + 1] in ("[", "{"):
+            for found in _SIGN.finditer(self._text, self._at + length):
+                sign, end = found[0], found.end()
+                if sign == '"':
+                    in_string = not in_string
+                elif not in_string and sign in _CLOSING:
+                    closing.append(_CLOSING[sign])
+                elif not in_string and sign in ("]", "}"):
+                    if closing.pop() != sign:
+                        return None
+                    if not closing:
+                        return self._taken(end)
+            cut = self._text.endswith("\\") and end < len(self._text)
+            length = len(self._text) - self._at - cut
+            if not self._more():
+                break
+        return None
+
+    def _taken(self, end: int) -> bytes:
+        element = self._text[self._at : end]
+        self._at = end
+        return element.encode("utf-8", "surrogateescape")
 
     def _is_over(self, end: int) -> bool:
         """Whether a value is complete, which depends on what follows it: a number may continue.

@@ -10,8 +10,11 @@ from typing import Any
 import orjson
 
 from palimpsest.contracts.errors import UsageError
+from palimpsest.streams.intake.rows import refuse_repeated_names
 
 BATCH = 1000
+INT96_UNIT = "us"
+"""Spark writes times as INT96, also such that nanoseconds since 1970 do not fit 64 bits."""
 
 
 def parquet_rows(path: str) -> Iterator[tuple[bytes, float]]:
@@ -33,7 +36,8 @@ def read_parquet(path: str) -> Iterator[tuple[dict[str, Any], float]]:
 
     done = 0
     try:
-        with ParquetFile(path) as file:
+        with ParquetFile(path, coerce_int96_timestamp_unit=INT96_UNIT) as file:
+            refuse_repeated_names(file.schema_arrow.names, path)
             total = file.metadata.num_rows
             for batch in file.iter_batches(BATCH):
                 for row in values_of(pa.Table.from_batches([batch])):
@@ -70,8 +74,12 @@ def _changed(kind: Any, change: Any) -> Any:
         if pa.types.is_string_view(kind.value_type):  # Arrow cannot yet decode these in one step
             return pa.dictionary(kind.index_type, pa.string())
         return _changed(kind.value_type, change)
-    if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_changed(kind.value_type, change)))
+    if pa.types.is_map(kind):
+        return pa.map_(_changed(kind.key_type, change), _changed(kind.item_type, change))
+    sorts = pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list
+    if any(is_list(kind) for is_list in sorts):  # not views of lists: Arrow casts these wrongly
+        inner = kind.value_field.with_type(_changed(kind.value_type, change))
+        return pa.list_(inner, getattr(kind, "list_size", -1))
     if pa.types.is_struct(kind):
         return pa.struct([field.with_type(_changed(field.type, change)) for field in kind])
     return change(kind)
@@ -82,6 +90,8 @@ def _in_utc(kind: Any) -> Any:
 
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", tz="UTC" if kind.tz else None)
+    if pa.types.is_duration(kind):
+        return pa.duration("us")
     return pa.time64("us") if pa.types.is_time64(kind) else kind
 
 

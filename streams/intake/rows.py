@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from palimpsest.contracts.errors import UsageError
 
 MAX_ROW_BYTES = 1024 * 1024
 """A longer row is invalid: a text has at most 32 KiB."""
 MAX_KEPT_BYTES = 16 * MAX_ROW_BYTES
 """This much of a longer row is kept for the dead letters, so that no input can fill the memory."""
+
+
+def refuse_repeated_names(names: Iterable[str], place: str) -> None:
+    """UsageError if two columns have the same name: a row would keep only one of their values."""
+    for name, count in Counter(names).items():
+        if name and count > 1:
+            raise UsageError(f"{place} has {count} columns `{name}`: give each a name of its own")
 
 
 @dataclass(frozen=True, slots=True)

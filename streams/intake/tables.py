@@ -5,19 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections import Counter
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from math import isfinite
 from typing import Any
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.streams.intake.rows import MAX_KEPT_BYTES
+from palimpsest.contracts.model import read_json
+from palimpsest.streams.intake.rows import MAX_KEPT_BYTES, refuse_repeated_names
 
 DELIMITERS = ",;\t|"
 NUMBERS = ("confidence", "importance", "intensity")
 """Fields whose cells are numbers; all others are text, because CSV has no types."""
 
 
+_QUOTED = re.compile(r'"[^"]*"')
+_LONGEST_HEADER = 100
+"""Lines, in case its quote is never closed."""
 _UTF_16 = ("\udcff\udcfe", "\udcfe\udcff")
 """How a UTF-16 file begins when read as UTF-8; spreadsheets may save Unicode as UTF-16."""
 
@@ -27,9 +32,22 @@ def is_table(path: str) -> bool:
     return path.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
 
 
-def delimiter_of(line: str) -> str:
-    """The most likely delimiter in a first line."""
-    return max(DELIMITERS, key=line.count)
+def read_header(file: io.TextIOBase) -> tuple[list[str], str]:
+    """The lines of the first row, whose names in quotes may have several; and its delimiter."""
+    lines = [file.readline()]
+    while lines[-1] and len(lines) < _LONGEST_HEADER and _is_open(lines):
+        lines.append(file.readline())
+    return lines, delimiter_of(lines[0] if _is_open(lines) else "".join(lines))
+
+
+def _is_open(lines: list[str]) -> bool:
+    """Whether these lines end inside quotes."""
+    return sum(line.count('"') for line in lines) % 2 == 1
+
+
+def delimiter_of(row: str) -> str:
+    """The most likely delimiter in a first row, outside its quotes."""
+    return max(DELIMITERS, key=_QUOTED.sub("", row).count)
 
 
 def table_rows(file: io.BufferedReader, path: str, renames: Mapping[str, str]) -> Iterator[bytes]:
@@ -41,12 +59,14 @@ def table_rows(file: io.BufferedReader, path: str, renames: Mapping[str, str]) -
     """
     text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
     try:
-        first = text.readline()
-        if first.startswith(_UTF_16):
+        header, delimiter = read_header(text)
+        if header[0].startswith(_UTF_16):
             raise UsageError(f"{path} is in UTF-16: write it as UTF-8")
-        lines = _Lines(chain([first], text))
-        reader = csv_reader(lines, delimiter_of(first))
+        lines = _Lines(chain(header, text))
+        reader = csv_reader(lines, delimiter)
         names = _names(next(reader, []), path)
+        if names:
+            lines.check(1)
         begins = reader.line_num + 1
         for cells in reader:
             lines.check(begins)
@@ -90,9 +110,7 @@ class _Lines:
 
 def _names(cells: list[str], path: str) -> list[str]:
     names = [name.strip() for name in cells]
-    for name, count in Counter(names).items():
-        if name and count > 1:
-            raise UsageError(f"{path} has {count} columns `{name}`: give each a name of its own")
+    refuse_repeated_names(names, path)
     return names
 
 
@@ -105,14 +123,15 @@ def _value(field: str, cell: str) -> Any:
     """A cell in the field's type; an invalid one stays text, and is reported later."""
     if field in NUMBERS:
         try:
-            return float(cell)
+            number = float(cell)
         except ValueError:
             return cell
+        return number if isfinite(number) else cell
     if field == "topics" and not cell.startswith("["):
         return [topic.strip() for topic in cell.split(",")]
     if field in ("topics", "metadata"):
         try:
-            return json.loads(cell)
+            return read_json(cell.encode("utf-8", "surrogateescape"))
         except ValueError:
             return cell
     return cell

@@ -105,6 +105,28 @@ def test_lines_of_text(tmp_path: Path) -> None:
     assert texts(bracket) == ["[2026-01-01] started", "{x} failed"]
 
 
+def test_a_mark_within_lines_of_text_is_part_of_its_line(tmp_path: Path) -> None:
+    """As two files with marks, one appended to the other, have it."""
+    content = b"\xef\xbb\xbfa\nb\n\xef\xbb\xbf\nb\nc\n"
+    path = written(tmp_path, "a.txt", content)
+    assert [row.text for row in read(path)] == ["a", "b", None, "b", "c"]
+    assert copied(path, {3}) == content.replace(b"\xbf\nb\n", b"\xbf\n")
+
+
+def test_a_table_whose_first_name_has_a_mark_quotes_and_two_lines(tmp_path: Path) -> None:
+    content = b'\xef\xbb\xbf"the\nid";text\n1;a\n2;b\n3;b\n4;c\n'
+    path = written(tmp_path, "a.csv", content)
+    assert texts(path) == ["a", "b", "b", "c"]
+    assert copied(path, {2}) == content.replace(b"3;b\n", b"")
+
+
+def test_an_array_with_a_long_element_stays_an_array(tmp_path: Path) -> None:
+    rows = [{"text": text, "image": "x" * size} for text, size in (("a", 2**21), ("b", 1))]
+    path = written(tmp_path, "a.json", json.dumps([*rows, rows[1]]).encode())
+    assert texts(path) == ["a", "b", "b"]
+    assert json.loads(copied(path, {2})) == rows
+
+
 KIND = pa.map_(pa.int8(), pa.int8())
 ROWS: list[dict[str, Any]] = [
     {"text": "a", "inner": {"said": "x", "list": [1, 2]}, "n": float("nan")},
@@ -173,6 +195,7 @@ def test_arrow_keeps_its_schema_and_its_format(tmp_path: Path, form: Any) -> Non
     [
         ("a.csv", b"text,text\na,b\n", "2 columns `text`"),
         ("a.csv", b'text\n"a\n', "is not closed"),
+        ("a.csv", b'id,"text\n1,a\n2,b\n', "is not closed"),
         ("a.csv", "text\na\n".encode("utf-16"), "UTF-16"),
         ("a.txt", "text\na\n".encode("utf-16"), "UTF-16"),
         ("a.csv", b"PK\x03\x04 and no more", "is not text, or is compressed"),
@@ -236,9 +259,18 @@ def test_values_of_the_scope_are_told_apart_by_their_type_and_missing_ones_are_e
     assert scopes[4] == scopes[5] == columns.row({"text": "a"}).scope
 
 
+def test_long_numbers_of_the_scope_are_told_apart(tmp_path: Path) -> None:
+    lines = [f'{{"text": "a", "user": {2**70 + n}}}\n' for n in range(2)]
+    path = written(tmp_path, "a.jsonl", "".join(lines).encode())
+    assert len({row.scope for row in read(path, Columns("text", ("user",)))}) == 2
+
+
 def test_times_are_compared_whatever_their_form() -> None:
     columns = Columns("text", (), "at")
-    times = ["no time", 0, "1970-01-01T00:00:01", "1970-01-01T02:00:02+02:00", 3.5, 1e12]
+    times = ["no time", 0, "1970-01-01T00:00:01", "1970-01-01T02:00:02+02:00", 3.5, "4"]
+    times += ["1e9", 1_000_000_000_001, "1700000000", 1_700_000_000_001, "20260315", 20260316]
+    times += ["20260316120000"]
     moments = [columns.row({"text": "a", "at": time}).moment for time in times]
     assert moments == sorted(moments)
     assert len({*moments}) == len(times)
+    assert columns.row({"text": "a", "at": "0001-01-01T00:00+02:00"}).moment == ""

@@ -103,6 +103,12 @@ def test_pairs_stay_apart() -> None:
     assert clean([DOG, LARGE], separate=[(LARGE, DOG)]).kept == [0, 1]
 
 
+def test_two_columns_of_one_name_are_refused() -> None:
+    table = pa.table([pa.array(["a"]), pa.array(["b"])], names=["text", "text"])
+    with pytest.raises(UsageError, match="the table has 2 columns `text`"):
+        clean(table)
+
+
 def test_a_wrong_column_is_named() -> None:
     with pytest.raises(UsageError, match="there is no column body: the columns are text"):
         clean([DOG], text="body")

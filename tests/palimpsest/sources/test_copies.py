@@ -33,6 +33,11 @@ MAPPING = FieldMapping({"text": ("text",), "id": ("id",)})
         ("a.csv", b"id,text\r\n1,a\r\n2,b\r\n", b"id,text\r\n2,new\r\n"),
         ("a.csv", b"id,text\n1,a\n\n2,b", b"id,text\n2,new\n"),
         ("a.csv", b"\xef\xbb\xbftext;id\na;1\nb;2\n", b"\xef\xbb\xbftext;id\nnew;2\n"),
+        (
+            "a.csv",
+            b'\xef\xbb\xbf"the\nid","text"\n1,a\n2,b\n3,c',
+            b'\xef\xbb\xbf"the\nid","text"\n2,new\n3,c',
+        ),
         ("a.tsv", b"text \tid\na\t1\n\xff\t2\n", b"text \tid\nnew\t2\n"),
         ("a.json", b'[{"text": "a"},\n {"text": "b", "n": 1}]', b'[\n{"text":"new","n":1}\n]\n'),
         ("a.jsonl", b'{"text": "a"}\n\n{"text": "b"}', b'{"text":"new"}\n'),
@@ -56,6 +61,27 @@ def test_a_file_keeps_its_form(
     assert b"new" not in rest
     if name == "a.json":
         assert json.loads(rest) == []
+
+
+@pytest.mark.parametrize("year", [2026, 9999])
+def test_times_of_spark_stay_what_they_are(tmp_path: Path, year: int) -> None:
+    path, to = tmp_path / "a.parquet", tmp_path / "copy.parquet"
+    until = pa.array([f"{year}-12-31 00:00:00.000001"] * 2).cast(pa.timestamp("us"))
+    table = pa.table({"text": ["a", "b"], "until": until, "n": [float("nan")] * 2})
+    pq.write_table(table, path, use_deprecated_int96_timestamps=True)
+    copy_file(path, to, {1}, {})
+    read = pq.read_table(to, coerce_int96_timestamp_unit="us")
+    assert read["until"].to_pylist() == until.to_pylist()[1:]
+    kinds = [column.physical_type for column in pq.ParquetFile(to).schema]
+    assert kinds == ["BYTE_ARRAY", "INT96", "DOUBLE"]
+
+
+def test_nanoseconds_of_int96_stay(tmp_path: Path) -> None:
+    path, to = tmp_path / "a.parquet", tmp_path / "copy.parquet"
+    table = pa.table({"at": pa.array([1_700_000_000_123_456_789], pa.timestamp("ns"))})
+    pq.write_table(table, path, use_deprecated_int96_timestamps=True)
+    copy_file(path, to, (), {})
+    assert pq.read_table(to).equals(table)
 
 
 def test_a_row_of_a_later_batch_is_the_one_that_was_meant(tmp_path: Path) -> None:

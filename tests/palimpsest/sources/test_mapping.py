@@ -65,6 +65,20 @@ def test_a_time_is_in_seconds_or_in_milliseconds(number: object, moment: str) ->
     assert applied(ROW | {"ts": number}, ts="occurred_at")["occurred_at"] == moment
 
 
+@pytest.mark.parametrize(
+    ("digits", "moment"),
+    [
+        ("20260315", "2026-03-15"),
+        (20260315, "2026-03-15"),
+        ("20260315093000", "2026-03-15T09:30:00"),
+        (20261315, "1970-08-23T12:08:35+00:00"),
+        ("1700000000", "2023-11-14T22:13:20+00:00"),
+    ],
+)
+def test_digits_of_a_date_are_no_seconds(digits: object, moment: str) -> None:
+    assert applied(ROW | {"ts": digits}, ts="occurred_at")["occurred_at"] == moment
+
+
 @pytest.mark.parametrize("number", [1e300, -1e18, float("inf"), "nan"])
 def test_a_number_that_is_no_time_stays_as_it_is(number: float | str) -> None:
     assert applied(ROW | {"ts": number}, ts="occurred_at")["occurred_at"] == str(number)

@@ -105,6 +105,33 @@ def test_of_noise_that_begins_like_an_array_only_so_much_is_kept(tmp_path: Path)
     assert (len(noise), row) == (3_000_001, b"{}")
 
 
+@pytest.mark.parametrize("ends", [b"]", b'"\\\\"}]'])
+def test_a_long_element_of_an_array_is_one_row_and_no_other(tmp_path: Path, ends: bytes) -> None:
+    """All on one line: whatever follows it would be part of it."""
+    long = b'{"text": "' + b'[\\"}' * 500_000 + b'", "n": [' + ends + b"}"
+    if ends != b"]":
+        long = b'["' + b"x" * 2_000_000 + b'", {"a": ' + ends
+    path = written(tmp_path / "rows.json", b"[1," + long + b', {"text": "a"}]')
+    assert raws(path) == [b"1", long, b'{"text": "a"}']
+
+
+@given(st.integers(1, 9), st.lists(st.sampled_from(["\\\\", '\\"', "]", "}", "{", "é", "[", ","])))
+def test_the_end_of_a_wrong_element_is_found_whatever_is_read_at_once(
+    chunk: int, text: list[str]
+) -> None:
+    """Its brackets and quotes say where it ends, so the elements after it are read."""
+    wrong = '{"text": nothing, "of": ["' + "".join(text) + '"]}'
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrays, "_CHUNK", chunk)
+        found = list(arrays.array_rows(_file(f"[{wrong}, 5, {wrong}]".encode()), _lines))
+    assert [raw.decode() for raw in found] == [wrong, "5", wrong]
+
+
+def test_an_element_without_an_end_leaves_the_lines_after_it(tmp_path: Path) -> None:
+    path = written(tmp_path / "rows.json", b'[{"text": "a",\n[1}\n{"text": "b"}\n')
+    assert raws(path) == [b'{"text": "a",', b"[1}", b'{"text": "b"}']
+
+
 # -- CSV -----------------------------------------------------------------------------------------
 
 
@@ -160,6 +187,45 @@ def test_a_cell_is_read_as_its_field_takes_it(
     quoted = cell.replace('"', '""')
     path = written(tmp_path / "rows.csv", f'{field};x\n"{quoted}";1\n'.encode())
     assert [json.loads(raw) for raw in raws(path)] == [{field: value, "x": "1"}]
+
+
+@pytest.mark.parametrize(
+    ("field", "cell"),
+    [
+        *(("confidence", cell) for cell in ("nan", "inf", "-Infinity", "1e999")),
+        *(("metadata", cell) for cell in ('{"a": NaN}', '{"a": "\\ud800"}', "[" * 5_000)),
+        ("topics", "[NaN]"),
+    ],
+)
+def test_a_cell_that_json_has_no_words_for_stays_text(
+    tmp_path: Path, field: str, cell: str
+) -> None:
+    """So the error names the field, and does not say that a row of a table is not JSON."""
+    quoted = cell.replace('"', '""')
+    path = written(tmp_path / "rows.csv", f'owner_id;text;{field}\nada;a;"{quoted}"\n'.encode())
+    assert [json.loads(raw)[field] for raw in raws(path)] == [cell]
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("name", ["the\ntext", "the, text", "the\r\ntext, as said"])
+def test_a_name_in_quotes_does_not_say_what_is_between_the_cells(
+    tmp_path: Path, mark: bytes, name: str
+) -> None:
+    path = written(tmp_path / "rows.csv", mark + f'"{name}";id\na;1\n"b\nc";2\n'.encode())
+    assert [json.loads(raw) for raw in raws(path)] == [
+        {name: "a", "id": "1"},
+        {name: "b\nc", "id": "2"},
+    ]
+
+
+@pytest.mark.parametrize("rows", [1, 200])
+def test_a_quote_that_is_not_closed_among_the_names_is_reported(tmp_path: Path, rows: int) -> None:
+    """All rows would be part of a name."""
+    path = written(tmp_path / "rows.csv", b'owner_id,"text\n' + b"ada,Ada paints\n" * rows)
+    with pytest.raises(UsageError, match="a quote of the row in line 1 is not closed"):
+        raws(path)
+    path = written(tmp_path / "rows.csv", b'owner_id,text,5" disk\n' + b'ada,"a"\n' * rows)
+    assert len(raws(path)) == rows
 
 
 def test_a_file_can_be_declared_a_table(tmp_path: Path) -> None:

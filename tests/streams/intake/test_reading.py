@@ -245,6 +245,40 @@ def test_times_in_the_depths_of_a_parquet_row_are_text_too(tmp_path: Path) -> No
     assert orjson.loads(row.raw) == {"metadata": {"seen": {"first": text, "others": others}}}
 
 
+def test_times_in_maps_and_lists_of_any_size_are_text_too(tmp_path: Path) -> None:
+    """Also those that Python has no number for, and nanoseconds."""
+    late = 2**62
+    columns = {
+        "map": pa.array([[(1, late)]], pa.map_(pa.timestamp("ns"), pa.timestamp("us"))),
+        "large": pa.array([[late]], pa.large_list(pa.timestamp("us", "UTC"))),
+        "pair": pa.array([[0, late]], pa.list_(pa.timestamp("us"), 2)),
+        "took": pa.array([1_500_000_001], pa.duration("ns")),
+    }
+    (row,) = RowReader([parquet_of(tmp_path / "rows.parquet", columns)])
+    found = orjson.loads(row.raw)
+    assert found["took"] == "0:00:01.500000"
+    assert found["map"][0][0] == "1970-01-01 00:00:00.000000"
+    assert found["pair"][0] == "1970-01-01 00:00:00.000000"
+    assert {type(found["map"][0][1]), type(found["large"][0]), type(found["pair"][1])} == {str}
+
+
+def test_times_of_spark_are_read_whatever_their_year(tmp_path: Path) -> None:
+    until = pa.array(["9999-12-31", "2026-01-01"]).cast(pa.timestamp("us"))
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pa.table({"until": until}), path, use_deprecated_int96_timestamps=True)
+    assert [orjson.loads(row.raw)["until"][:10] for row in RowReader([path])] == [
+        "9999-12-31",
+        "2026-01-01",
+    ]
+
+
+def test_two_columns_of_one_name_are_reported(tmp_path: Path) -> None:
+    table = pa.table([pa.array(["a"]), pa.array(["b"])], names=["text", "text"])
+    parquet.write_table(table, path := tmp_path / "rows.parquet")
+    with pytest.raises(UsageError, match=r"rows\.parquet has 2 columns `text`"):
+        raws(path)
+
+
 def test_parquet_rows_come_in_order_with_progress(tmp_path: Path) -> None:
     path = parquet_of(tmp_path / "rows.parquet", {"n": list(range(2500))})
     reader = RowReader([path])

@@ -26,10 +26,10 @@ class Touched(Struct):
 
     `texts` are joins whose text must be recomposed, or (False) no longer; `questions` are
     candidates with a question to the judge, or (False) no longer. `stirred` are candidates that
-    moved, or were retracted or restored, so that questions about them are walked again; for those in `asking`,
-    only their own question is. `compared` has the speakers of compared candidates whose text was
-    not their own; `stated` are statements about pairs. `unembedded` are candidates whose text has
-    no vector because the model was down, or (False) has one now.
+    moved, or were retracted or restored, so that questions about them are walked again; for those
+    in `asking`, only their own question is. `compared` has the speakers of compared candidates
+    whose text was not their own; `stated` are statements about pairs. `unembedded` are candidates
+    whose text has no vector because the model was down, or (False) has one now.
     """
 
     entries: dict[str, Entry] = field(default_factory=dict)

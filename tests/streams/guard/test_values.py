@@ -18,6 +18,7 @@ from palimpsest.streams.guard import (
     speaks_of,
     tells_change,
 )
+from palimpsest.streams.guard.present import as_present
 from tests.streams.guard.test_names import pairs
 
 FRAMES = """
@@ -248,3 +249,10 @@ def test_english_has_no_such_keys() -> None:
 def test_every_text_has_keys_and_no_frame_with_itself(text: str) -> None:
     reading = kept_reading(text)
     assert not frame(reading, reading)
+
+
+@pytest.mark.parametrize("clause", ["私は猫が好きで、", "我住在巴黎，"])
+def test_a_story_is_not_rewritten(clause: str) -> None:
+    """Words of now would be looked for after each clause: 10 s for the longest text."""
+    story = clause * 20 + "今は東京に住んでいます"
+    assert as_present(story) == story

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -281,11 +282,19 @@ def recalled(found: Sequence[Recalled]) -> RenderableType:
             for field in ("confidence", "importance")
             if memory.get(field) is not None
         ]
-        about += [f"expires {ends[:19]}"] if (ends := memory.get("expires_at")) else []
+        about += _ending(memory)
         lines.append(shown(f"       {'  '.join(about)}", "dim"))
         former = (member["text"] for member in memory["members"] if member["relation"] == "former")
         lines += [shown(f"       former: {text}", "dim") for text in former]
     return Group(*lines)
+
+
+def _ending(memory: Mapping[str, Any]) -> list[str]:
+    """When a memory expires or expired; empty if it never does."""
+    if not (ends := memory.get("expires_at")):
+        return []
+    is_over = datetime.fromisoformat(ends) <= datetime.now(UTC)
+    return [f"{'expired' if is_over else 'expires'} {ends[:19]}"]
 
 
 def page(found: Page) -> RenderableType:
@@ -516,7 +525,7 @@ def _about(memory: Mapping[str, Any]) -> str:
     marks = [
         *([] if living else ["retracted"]),
         *(["pending"] if memory.get("state") == "pending" else []),
-        *([f"expires {ends[:19]}"] if (ends := memory.get("expires_at")) else []),
+        *_ending(memory),
         *([f"moved from {memory['id']}"] if memory.get("moved") else []),
         *(["needs composition"] if memory.get("needs_composition") else []),
     ]

@@ -139,6 +139,7 @@ def add(
         str | None, typer.Option(metavar="ID", help="The session that it is from.")
     ] = None,
     namespace: Annotated[str | None, typer.Option(metavar="N", help="Its namespace.")] = None,
+    category: Annotated[str | None, typer.Option(metavar="C", help="Its category.")] = None,
     expires_in: ExpiresIn = None,
 ) -> None:
     """Add one memory, and show what became of it.
@@ -148,9 +149,16 @@ def add(
     """
     call = invocation(context)
     said = get_text_stream("stdin").read() if text == "-" else text
-    about = {"owner_id": owner, "session_id": session, "namespace": namespace, "ttl": expires_in}
+    row = {
+        "owner_id": owner,
+        "text": said,
+        "session_id": session,
+        "namespace": namespace,
+        "category": category,
+        "ttl": expires_in,
+    }
     with call.store(create=True) as store:
-        [outcome] = store.submit({**about, "text": said}, source=source)
+        [outcome] = store.submit(row, source=source)
     document = asdict(outcome)
     call.output.answer(document, lambda: rendering.fields(document))
     if outcome.result == "invalid":

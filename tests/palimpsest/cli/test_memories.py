@@ -79,6 +79,9 @@ def test_what_expires_is_hidden_shown_if_asked_for_and_pinned(palimpsest: Comman
         found = palimpsest.json(*command, "--show-expired")
         faces = found if isinstance(found, list) else found.get("memories") or found["hits"]
         assert "The bus is late" in [one["face"] for one in faces]
+    assert "expired 20" in palimpsest("show", added["memory_id"]).out
+    recalled = palimpsest("recall", "ada", "bus", "--show-expired").out
+    assert ("expired 20" in recalled, "expires 20" in recalled) == (True, True)
     pinned = palimpsest.json("pin", added["memory_id"], "--because", "it is late again")
     assert pinned["expires_at"] is None
     assert palimpsest.json("list", "ada")["total"] == 2
@@ -95,6 +98,19 @@ def test_what_expires_is_hidden_shown_if_asked_for_and_pinned(palimpsest: Comman
     assert palimpsest("pin", added["memory_id"], "--until", "2999-01-01").status == 3
     passed = palimpsest("pin", added["memory_id"], "--until", "2020-01-01")
     assert (passed.status, "has passed" in passed.err) == (2, True)
+
+
+def test_a_category_of_an_added_memory_decides_when_it_expires(palimpsest: CommandLine) -> None:
+    standard = palimpsest("policy", "show", "standard").out
+    (palimpsest.folder / "mine.toml").write_text(f'expiry = {{ chat = "7d" }}\n{standard}')
+    palimpsest("policy", "set", "mine.toml")
+    palimpsest("add", "ada", "The bus is late", "--category", "chat")
+    palimpsest("add", "ada", "She drinks tea", "--category", "other")
+    [tea, bus] = palimpsest.json("list", "ada")["memories"]
+    assert (bus["face"], "expires_at" in bus) == ("The bus is late", True)
+    assert "expires_at" not in tea
+    [found] = palimpsest.json("list", "ada", "--category", "chat")["memories"]
+    assert found["face"] == "The bus is late"
 
 
 def test_ingest_has_rows_expire_that_do_not_say_so_themselves(palimpsest: CommandLine) -> None:

@@ -72,7 +72,8 @@ LISTED = {
         "queries", "Explain why a candidate is in its memory, or why two are not in one."
     ),
     "triangles": Listed(
-        "queries", "List pairs that a person separated while a third is joined to one, near both."
+        "queries",
+        "List pairs that a person separated, with a third candidate joined to one and near the other.",
     ),
     "check": Listed(
         "queries",

@@ -1,8 +1,8 @@
 """A policy's own thresholds, tested as they are.
 
 There is one hypothesis, which was fixed before any label was read, so no labels are spent on a
-choice and none have to be held out: half as many certify the same. The labels prove nothing if the
-thresholds, or the guard's words, were chosen by these very labels.
+choice and none have to be held out: half as many labels suffice for the same certificate. They
+prove nothing if the thresholds, or the guard's words, were chosen by these very labels.
 """
 
 from __future__ import annotations

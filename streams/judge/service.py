@@ -186,7 +186,7 @@ class Service:
                 )
             case 404:
                 raise UsageError(
-                    f"the service has no model {name}, or its address is another (status 404):"
+                    f"the service has no model {name}, or this is not its address (status 404):"
                     " look at `model` and `base_url` of [judge]"
                 )
             case None | 402 | 408 | 409 | 429:

@@ -261,7 +261,7 @@ def triangles(
         typer.Option("--limit", "-k", min=1, max=MOST, metavar="N", help="The most triangles."),
     ] = 50,
 ) -> None:
-    """List pairs that a person separated while a third is joined to one, near both.
+    """List pairs that a person separated, with a third candidate joined to one and near the other.
 
     Either that join or the separation may be wrong.
     """

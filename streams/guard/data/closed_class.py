@@ -1,8 +1,7 @@
 """Function words that identify a language.
 
-Those of other languages hardly ever occur in English text: a word that, in lower case, is also
-English (*die*, *in*, *a*, *is*) is in no list but that of English, and only if no other language
-listed has it.
+A word of another language that is also English in lower case (*die*, *in*, *a*, *is*) is left out
+of that language's words, so what is left hardly ever occurs in English text.
 """
 
 from __future__ import annotations

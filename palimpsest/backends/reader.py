@@ -136,7 +136,7 @@ class Reader:
         self, model: str | None, given: EmbedderSettings | EmbedFunction | None
     ) -> Engine:
         """The engine of a model that is not in force yet, or of a service or function."""
-        assert isinstance(self._load, EmbedderSource), "a facade's"
+        assert isinstance(self._load, EmbedderSource), "the reader of an opened store has one"
         return EmbedderSource(self._load.load, model, given).engine()
 
     @contextmanager
@@ -221,7 +221,7 @@ class Reader:
         """The names by which hits are put in order: declared, or else presumed.
 
         None are presumed for a large owner, whose hits LanceDB finds without reading the ledger.
-        Those of a former time are not kept, and do not replace the current ones.
+        Names presumed for a former time are not kept, and do not replace the current ones.
         """
         if ledger.names or ledger.seen > FOLDED_EVENTS:
             return ledger.names

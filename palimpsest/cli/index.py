@@ -73,7 +73,8 @@ LISTED = {
     ),
     "triangles": Listed(
         "queries",
-        "List pairs that a person separated, with a third candidate joined to one and near the other.",
+        "List pairs that a person separated, with a third candidate joined to one and near the "
+        "other.",
     ),
     "check": Listed(
         "queries",

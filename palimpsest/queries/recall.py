@@ -155,9 +155,9 @@ def _bounded(
 ) -> Hits:
     """The hits that reach `min_score` or match by words, as far as `max_tokens` allows.
 
-    The ids in `matching` match by words, as do, unless `hybrid` is off, hits with an identifier of
-    the question. If one hit of a frame passes, all do: otherwise a stale value could be shown
-    without the newer one. The first hit may have any length.
+    Hits with an id in `matching` match by words; so do hits with an identifier of the question,
+    unless `hybrid` is off. If one hit of a frame passes, all do: otherwise a stale value could be
+    shown without the newer one. The first hit may have any length.
     """
     least, weaker = cast("float | None", wanted.min_score), 0
     if least is not None:
@@ -190,7 +190,7 @@ def _has_one(hit: Recalled, names: Collection[str]) -> bool:
 
 
 def _vector_of(reader: Reader, question: str, policy: Policy, in_force: Policy) -> Query | None:
-    """The question's vector by the model in force, now or then.
+    """The question's vector by the policy's model.
 
     None if the model is down and the policy continues without it.
     """

@@ -36,7 +36,8 @@ IDLE_LOOK_SECONDS = 1.0
 WARM = "warm"
 TURN_SECONDS = 0.0005
 """How long a thread may hold the interpreter while others wait. While projections are written, an
-answer waits for it several times: with Python's default of 5 ms, longer than for everything else.
+answer waits for the interpreter several times; with Python's default of 5 ms, these waits took
+longer than the rest of the answer.
 """
 
 

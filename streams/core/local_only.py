@@ -8,7 +8,7 @@ from palimpsest.streams.core.ledger import Entry, Ledger
 
 
 def is_local(ledger: Ledger, entry: Entry, policy: Policy) -> bool:
-    """Whether a candidate's text may not be sent: the policy names it or one with the same text.
+    """Whether a text may not be sent: the policy names this candidate, or one with the same text.
 
     A composed text is local if a source is, even if a candidate repeats it.
     """

@@ -23,7 +23,7 @@ JOINS: dict[Answer, BatchJoin] = {"same": "llm_reject", "update": "superseded"}
 async def by_tokens(
     ledger: Ledger, policy: Policy, rule: TokenDedupe, judge: PairJudge, run: Run
 ) -> AsyncIterator[list[Proposal]]:
-    """The proposals for one owner's memories: first the certain pairs, then each packed request.
+    """The proposals for one owner's memories: first the certain pairs, then request by request.
 
     The zones of the policy's cosine check define which pairs are certain and which go to the judge.
     A merged memory takes no further part in the run. Once the judge is unavailable, for any owner,

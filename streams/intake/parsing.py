@@ -24,6 +24,7 @@ from palimpsest.contracts.model import (
     has_huge_integer,
     is_not_unicode,
     read_json,
+    rule_of,
     write_json,
 )
 from palimpsest.streams.intake.rows import MAX_KEPT_BYTES, MAX_ROW_BYTES
@@ -270,8 +271,7 @@ def _check(kind: type[Parsed], values: Row) -> Parsed:
     except ValidationError as error:
         found = error.errors(include_input=False, include_context=False, include_url=False)
         problems = "; ".join(
-            f"{_place(error['loc'])}: {error['msg'].removeprefix('Value error, ')}"
-            for error in found[:_TOLD_ERRORS]
+            f"{_place(wrong['loc'])}: {rule_of(wrong)}" for wrong in found[:_TOLD_ERRORS]
         )
         raise InvalidInputError("field", problems) from None
 

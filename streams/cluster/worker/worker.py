@@ -86,8 +86,8 @@ class WorkerSettings:
 def run(settings: WorkerSettings, log_level: str | None = "info") -> NoReturn:
     """Run as a worker until SIGTERM or Ctrl-C; ends the process, with 0 only if stopped.
 
-    `log_level` None leaves logging as the process has configured it. Raises DecisionsDeletedError
-    or NewerError instead, because a restart does not help.
+    Raises DecisionsDeletedError or NewerError, which no restart cures, instead of ending the
+    process. `log_level` None leaves logging as the process has configured it.
     """
     app = build_app(settings)
     process = _Process(

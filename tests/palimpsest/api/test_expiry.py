@@ -191,7 +191,7 @@ def test_an_update_keeps_when_a_memory_expires(store: Palimpsest, clock: Clock) 
     ("fields", "why"),
     [
         ({"ttl": "soon"}, "ttl: must be a number with a unit"),
-        ({"ttl": -1}, "ttl: Input should be greater than 0"),
+        ({"ttl": -1}, "ttl: should be greater than 0"),
         ({"ttl": True}, "ttl: "),
         ({"expires_at": 1700000000}, "expires_at: must be an ISO 8601 time, as a string"),
         ({"ttl": "1d", "expires_at": "2027-01-01"}, "give one of expires_at, expiration_date"),

@@ -70,7 +70,7 @@ def test_clusters_as_rows_or_as_lists(tmp_path: Path) -> None:
         ("p.jsonl", b"[1]\n", "row 1: is not a JSON object"),
         ("p.jsonl", b'\n{"a": "x", "label": 1}\n', "row 1, column b or text_b"),
         ("p.jsonl", b'{"a": "x", "b": " \\n", "label": 1}', "row 1, column b: is blank"),
-        ("p.jsonl", b'{"a": "x", "b": 3, "label": 1}', "row 1, column b: input should be a valid"),
+        ("p.jsonl", b'{"a": "x", "b": 3, "label": 1}', "row 1, column b: should be a valid"),
         ("p.jsonl", b'{"a": "x", "b": "y", "label": "maybe"}', "row 1, column label: should be"),
         (
             "p.jsonl",

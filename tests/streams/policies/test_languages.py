@@ -186,7 +186,7 @@ def _with(key: str, value: str) -> Callable[[str], str]:
         (_with("negators", '""'), "negators: Value should have at least 1 item"),
         (
             _with("numbers", "{ een = 1 }"),
-            "numbers.een: Input should be greater than or equal to 2",
+            "numbers.een: should be greater than or equal to 2",
         ),
         (
             _with("numbers", '{ "sei" = 7, trois = 4 }'),

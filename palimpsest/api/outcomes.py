@@ -20,7 +20,7 @@ SENTENCES: Mapping[Became, str] = {
 }
 
 MEANWHILE = " A search finds it meanwhile."
-OVER = " It has expired already: a search finds it by show_expired alone."
+OVER = " It has expired already: a search finds it only with show_expired."
 
 EARLIER = "Said before with another value; to replace it: {way}:"
 """The heading of the memories of an outcome's frame, with the tool that replaces one of them."""

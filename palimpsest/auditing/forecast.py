@@ -21,14 +21,14 @@ MOST_LABELS = 5_000
 TARGETS = (0.005, 0.01, 0.02, 0.05)
 SHARES = (0.0, 0.001, 0.0025, 0.005, 0.01)
 PROBES_TRIED = (*range(0, 40, 2), 40, 50, 60, 80)
-"""Numbers of probes after which an audit may end, beside all of them; many end before 40."""
+"""Numbers of probes after which a simulated audit may end; it may also end after all of them."""
 
 
 class LabelsForeseen(TypedDict):
     """The labels until `target` is certified, probes included, if a share `wrong` of joins is.
 
-    Half of the audits take at most `labels`, nine in ten at most `mostly`; None for more than
-    `MOST_LABELS` joins, or if no number would do.
+    Half of the audits take at most `labels`, nine in ten at most `mostly`; None if more than
+    `MOST_LABELS` would be needed, or if no number would do.
     """
 
     target: float

@@ -217,7 +217,7 @@ def _composed(
     edge: Edge, text_id: str, text: Composition, by_id: Mapping[str, Entry], a: Face, b: Face
 ) -> Face:
     speaker = newest([by_id[source] for source in text.sources])
-    assert edge.composed is not None, "the text is one of it"
+    assert edge.composed is not None, "a join with texts has their forms"
     face = Face(speaker, text, text_id, edge.composed[text_id])
     if edge.ranked:
         face = face._replace(behind=_behind(face, a, b))

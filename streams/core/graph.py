@@ -204,7 +204,7 @@ def current(entry: Entry) -> Entry:
 
 
 def anchor(memory: Memory) -> Entry:
-    """The entry that an update joins: the speaker, or what the first update before it updated.
+    """The entry that an update joins: the speaker, or the one at which its chain of updates began.
 
     A person's joins may close a circle of updates: each is followed once.
     """

@@ -165,7 +165,7 @@ def why_hidden(entry: Entry, now: datetime) -> dict[str, Any]:
     if entry.living and entry.memory.has_expired(now):
         return {
             "reason": EXPIRED,
-            "detail": "it has expired already: a search finds it by show_expired alone",
+            "detail": "it has expired already: a search finds it only with show_expired",
         }
     return {}
 

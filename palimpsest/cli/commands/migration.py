@@ -145,10 +145,10 @@ def export(
 ) -> None:
     """Copy an imported store without its duplicates; the original is only read.
 
-    The copy has the same format. It leaves out rows whose text, or one that
-    it was joined to, another row has, and forgotten ones; the report says
-    how to bring each back. The exit status is 1 if --max-changes left some
-    changes undone.
+    The copy has the same format. It leaves out forgotten rows, and a row
+    whose text, or one that it was joined to, is in another row; the report
+    says how to bring each back. The exit status is 1 if --max-changes left
+    some changes undone.
     """
     from palimpsest.jobs.export_source import MOST_CHANGES
 

@@ -254,7 +254,7 @@ STATES = {
     "living": "",
     "pending": "; waiting for a check whether another memory says the same",
     "retracted": "; forgotten, so no search finds it",
-    "expired": "; it has expired, so a search finds it by show_expired alone",
+    "expired": "; it has expired, so a search finds it only with show_expired",
 }
 
 

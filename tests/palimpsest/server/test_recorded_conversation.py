@@ -106,7 +106,7 @@ def test_a_model_is_told_what_is_so_over_a_whole_day(served: Use[None]) -> None:
             pass_ = await model.read(
                 "add_memory", text="The pass is valid", expires_at="2026-01-01T00:00:00Z"
             )
-            assert "It has expired already: a search finds it by show_expired alone." in pass_
+            assert "It has expired already: a search finds it only with show_expired." in pass_
 
             other = await model.read("search_memories", query="wedding anniversary")
             assert other.startswith("No memories found.\nLeft out: 2 memories that scored less")
@@ -117,7 +117,7 @@ def test_a_model_is_told_what_is_so_over_a_whole_day(served: Use[None]) -> None:
             assert re.search(r'"Ada lives in Paris" \(id \S+ score \d\.\d\d\)', near)
 
             old = id_in(await model.read("find_memories", query="pass", show_expired=True))
-            assert "by show_expired alone" in await model.read("get_memory", memory_id=old)
+            assert "only with show_expired" in await model.read("get_memory", memory_id=old)
             refused = await model.read("update_memory", memory_id=old, text="The pass is lost")
             assert refused.endswith("next: only a person can pin it: add_memory says it anew")
             wrong = await model.read("search_memories", query="pass", show_expired="perhaps")

@@ -138,7 +138,7 @@ class AsyncPalimpsestMemoryTool(BetaAsyncAbstractMemoryTool):
 
 @contextmanager
 def _told(outcome: str = "Nothing was changed") -> Iterator[None]:
-    """Report what the store refuses to the model, as an error of the tool."""
+    """Report to the model, as an error of the tool, what the store refuses."""
     try:
         yield
     except (InvalidInputError, RefusedError, UsageError) as error:

@@ -314,7 +314,8 @@ class _Naming:
                 if holds is None or holds.event_id != event.id:
                     raise RefusedError("not_undoable", "a later statement about the pair holds")
                 return WithdrawRequest(a=a.id, b=b.id, **self.said)
-            case Retracted():
+            case Retracted(data=data):
+                self._require_not_forgotten(event.subject, other_than=data.cause)
                 return self._bringing_back(self.ledger.entries[event.subject])
             case Restored():
                 return self._hiding(event.subject)
@@ -332,16 +333,17 @@ class _Naming:
         if any(one.cause == cause for one in self.ledger.retractions.values()):
             chosen = Selection(owner_id=owner_id, cause=cause)
             return RestoreRequest(selection=chosen, **self.said)
-        reversals = (edge.reversed_by for edge in self.ledger.edges.values())
-        out = [one for one in reversals if one is not None and one.cause == cause]
+        reversals = {edge.id: edge.reversed_by for edge in self.ledger.edges.values()}
+        out = {name: one for name, one in reversals.items() if one and one.cause == cause}
         if out and self._by != "agent":
             joins = JoinSelection(owner_id=owner_id, cause=cause)
             return ReinstateManyRequest(selection=joins, **self.said)
-        if sum(one.consequence_of is None for one in out) > 1:
+        named = [name for name, one in out.items() if one.consequence_of is None]
+        if len(named) > 1:
             raise RefusedError(
                 "not_undoable", "it reversed several joins: `undo` each by its event"
             )
-        return None
+        return self._reinstating(named[0]) if named else None
 
     def redo(self, event: AnyEvent) -> Request[Any]:
         """The request that redoes what an event did, after that was undone."""
@@ -360,6 +362,7 @@ class _Naming:
             case Retracted():
                 return self._retracting_again(event)
             case Restored():
+                self._require_not_forgotten(event.subject)
                 return self._bringing_back(self.ledger.entries[event.subject])
             case ExpirySet(data=data):
                 return self._setting_expiry(data.candidate_id, data.was, data.expires_at)
@@ -430,6 +433,12 @@ class _Naming:
             return self._reinstating(undone.id)
         return RestoreRequest(selection=self._only(entry.id), **self.said)
 
+    def _require_not_forgotten(self, candidate_id: str, other_than: str | None = None) -> None:
+        """RefusedError if another forgetting hides a candidate: that has an id of its own."""
+        forgotten = self.ledger.entries[candidate_id].forgotten
+        if forgotten is not None and forgotten.cause != other_than:
+            raise RefusedError("not_undoable", "another request has forgotten it since")
+
     def _retracting_again(self, event: Retracted) -> Request[Any]:
         if not self.ledger.entries[event.subject].living:
             _not_undone("it is still hidden")
@@ -441,6 +450,8 @@ class _Naming:
         return self._hiding(event.subject)
 
     def _hiding(self, candidate_id: str) -> RetractRequest:
+        if not self.ledger.entries[candidate_id].living:
+            raise RefusedError("retracted_already", f"{candidate_id} is hidden already")
         return RetractRequest(selection=self._only(candidate_id), **self.said)
 
     def _setting_expiry(

@@ -363,6 +363,58 @@ def test_an_update_that_was_undone_is_back_by_the_request_that_undid_it(
     assert living(memories) == was
 
 
+def forget_again(store: Palimpsest, some_id: str) -> list[Any]:
+    """The memories after another request has forgotten one."""
+    store.forget([some_id])
+    return living(store)
+
+
+def test_a_forgetting_that_was_undone_does_not_bring_back_what_another_forgot(
+    memories: Palimpsest,
+) -> None:
+    some_id, *_ = four(memories)
+    first = str(memories.forget([some_id])["forgotten"])
+    memories.undo(first)
+    gone = forget_again(memories, some_id)
+    with pytest.raises(RefusedError, match="not_undoable: another request has forgotten it"):
+        memories.undo(first)
+    assert living(memories) == gone
+
+
+def test_a_retraction_or_a_restoration_does_not_bring_back_what_was_forgotten_since(
+    memories: Palimpsest,
+) -> None:
+    some_id, *_ = four(memories)
+    retracted = retract(memories, [some_id])
+    restored = restore(memories, [some_id])
+    gone = forget_again(memories, some_id)
+    for way, named in (("undo", retracted), ("redo", restored)):
+        with pytest.raises(RefusedError, match="not_undoable: another request has forgotten it"):
+            getattr(memories, way)(named)
+    assert living(memories) == gone
+
+
+def test_a_restoration_is_not_undone_twice(memories: Palimpsest) -> None:
+    some_id, *_ = four(memories)
+    retract(memories, [some_id])
+    restored = restore(memories, [some_id])
+    memories.undo(restored)
+    with pytest.raises(RefusedError, match="retracted_already"):
+        memories.undo(restored)
+
+
+def test_an_agents_reversal_of_some_of_the_named_joins_is_undone(memories: Palimpsest) -> None:
+    a, b, *_ = four(memories)
+    merge(memories, [a, b])
+    memories.update(a, "The ferry leaves at one", by="agent")
+    was = living(memories)
+    done = memories.unmerge(memory_id=a, by="agent")
+    assert [one["reason"] for one in done["refused"]] == ["outranked"], "a person merged the two"
+    assert living(memories) != was
+    memories.undo(str(done["undo"]), by="agent")
+    assert living(memories) == was
+
+
 WITH_A_REQUEST = frozenset(
     {
         *(Decided, Settled, Joined, Redecided, Reinstated, Reversed),

@@ -662,7 +662,9 @@ def checked(answer: Mapping[str, Any]) -> RenderableType:
     lines: list[RenderableType] = [
         Text.assemble(shown(_foreseen(answer), "bold"), shown(score)),
     ]
-    if neighbour:
+    if answer["result"] == "decided" and answer["reason"] is not None:
+        lines.append(shown(answer["detail"]))
+    elif neighbour:
         verb = "a judge would be asked about" if answer["memory_id"] is None else "it would join"
         lines += [shown(f"{verb} the memory {neighbour['memory_id']}"), shown(neighbour["face"])]
     looked_at = Tree(shown("looked at"))

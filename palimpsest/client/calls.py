@@ -138,7 +138,8 @@ class Checked(TypedDict):
     `check` is the check that decided. `neighbour` is the candidate that it would join, with the
     `similarity` of the two; for a `pending` candidate, the first neighbour that the judge would be
     asked about (`asked` lists all). `neighbours` are all that were compared, nearest first;
-    `similar_facts` are as in `submit`. For an `invalid` row, `reason` and `detail` say why.
+    `similar_facts` are as in `submit`. `reason` and `detail` say why a row is `invalid`, or why the
+    candidate would not be recalled: its text was `forgotten`, or it has `expired`.
     `duration_ms` is the time from the row to the decision.
     """
 

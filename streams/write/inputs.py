@@ -58,6 +58,15 @@ def by_submission(
 
 
 EXPIRED = "expired"
+WITHHELD: Mapping[str, Any] = {
+    "reason": FORGOTTEN,
+    "detail": "its text was forgotten: it is not recalled unless a person brings it back",
+}
+ENDED: Mapping[str, Any] = {
+    "reason": EXPIRED,
+    "detail": "it has expired already: a search finds it only with show_expired",
+}
+"""Why a candidate that is stored is not recalled, as fields of its outcome."""
 MOST_OF_FRAME = 2
 """Earlier memories that an outcome names; most frames have one or two."""
 CONFLICT = InvalidInputError("id_conflict", "its id is known with other content")
@@ -155,18 +164,12 @@ def window_count(entry: Entry) -> int | None:
     return len(vector.each()) if vector is not None and vector.truncated else None
 
 
-def why_hidden(entry: Entry, now: datetime) -> dict[str, Any]:
+def why_hidden(entry: Entry, now: datetime) -> Mapping[str, Any]:
     """Why a candidate is not recalled, as fields of its outcome; empty if it is recalled."""
     if not entry.living and entry.forgotten is not None:
-        return {
-            "reason": FORGOTTEN,
-            "detail": "its text was forgotten: it is not recalled unless a person brings it back",
-        }
+        return WITHHELD
     if entry.living and entry.memory.has_expired(now):
-        return {
-            "reason": EXPIRED,
-            "detail": "it has expired already: a search finds it only with show_expired",
-        }
+        return ENDED
     return {}
 
 

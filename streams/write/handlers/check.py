@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from palimpsest.contracts.answers import Checked, Compared
-from palimpsest.contracts.events import AnyEvent, Decided, Settled
+from palimpsest.contracts.events import AnyEvent, Decided, Join, Settled
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import CheckRequest
 from palimpsest.streams.core.admit import FORGOTTEN
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.version import version_of
-from palimpsest.streams.write.inputs import Outcome, similar_facts
+from palimpsest.streams.write.inputs import ENDED, WITHHELD, Outcome, similar_facts
 from palimpsest.streams.write.writer import Writer
 
 
@@ -75,6 +77,16 @@ def _decided(answer: Checked, events: list[AnyEvent], ledger: Ledger) -> None:
     if join is not None:
         answer["similarity"] = join.similarity
         answer["memory_id"] = ledger.entries[join.to].memory.id
+    hidden = _why_hidden(first, join)
+    answer["reason"], answer["detail"] = hidden.get("reason"), hidden.get("detail")
+
+
+def _why_hidden(event: Decided, join: Join | None) -> Mapping[str, Any]:
+    """Why the candidate would not be recalled; a memory that it joins has not expired."""
+    if event.data.evidence.check == FORGOTTEN:
+        return WITHHELD
+    ends = event.data.expires_at
+    return ENDED if join is None and ends is not None and ends <= event.time else {}
 
 
 def _compared(seen: Neighbour, ledger: Ledger) -> Compared:

@@ -154,8 +154,25 @@ def test_it_says_what_keeps_a_rewording_waiting(memories: Palimpsest, preset: st
     assert answer["neighbour"] is not None
     assert answer["neighbour"]["candidate_id"] == gone.candidate_id
     assert answer["similarity"] == answer["neighbour"]["cosine"]
-    assert memories.submit(reworded)[0].decision == "pending"
+    outcome = memories.submit(reworded)[0]
+    assert outcome.decision == "pending"
+    assert (answer["reason"], answer["detail"]) == (outcome.reason, outcome.detail)
+    assert outcome.reason == "forgotten"
     assert memories.list("ada")["total"] == 0
+
+
+def test_it_says_what_would_not_be_recalled_as_submit_does(memories: Palimpsest) -> None:
+    kept = {"owner_id": "ada", "text": "Ada keeps bees"}
+    gone = {"owner_id": "ada", "text": "Ada sells honey"}
+    ended = {"expires_at": "2020-01-01"}
+    memories.forget(str(memories.submit([kept, gone])[1].candidate_id))
+    asked = [kept, gone, {**kept, **ended}, {**kept, "text": "The shop is closed", **ended}]
+    foreseen = [memories.check(row) for row in asked]
+    outcomes = memories.submit(asked)
+    assert [outcome.reason for outcome in outcomes] == [None, "forgotten", None, "expired"]
+    assert [(one["reason"], one["detail"]) for one in foreseen] == [
+        (outcome.reason, outcome.detail) for outcome in outcomes
+    ]
 
 
 def test_a_policy_is_set_by_its_presets_name(memories: Palimpsest) -> None:

@@ -335,6 +335,20 @@ def test_a_memory_is_told_once_however_many_wordings_it_has(served: Use[None]) -
     served(used)
 
 
+def test_a_check_says_what_would_be_withheld_or_has_expired(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        gone = (await server.add("Ada keeps a goat"))["memory_id"]
+        await server.twin.forget(gone, by="person")
+        async with client(server) as made:
+            withheld = await read(made, "check_memory", text="Ada keeps a goat")
+            assert "It would be withheld, because this text was forgotten before." in withheld
+            said = {"text": "The bus is late", "expires_at": "2026-01-01T00:00:00Z"}
+            checked = await server.ask("POST", "/v1/owners/ada/memories/check", said)
+            assert checked.json()["reason"] == "expired"
+
+    served(used)
+
+
 def test_an_agent_sees_what_has_expired_if_it_asks_and_a_person_pins_it(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         async with client(server) as made:

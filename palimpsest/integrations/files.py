@@ -19,7 +19,8 @@ class MemoryFiles:
 
     A line that repeats an earlier one of the file joins its memory, and is shown once. Lines are
     in the order in which they were first written; blank ones are not kept. UsageError for a path
-    outside the folder or an impossible change; RefusedError if the store refuses.
+    outside the folder or an impossible change; RefusedError if the store refuses. A change that
+    fails changes nothing: each is tried before the first is made.
     """
 
     def __init__(self, agent: Agent, folder: str, source: str) -> None:
@@ -55,6 +56,8 @@ class MemoryFiles:
         if not before:
             self._require_no_file_above(path)
         faces = [memory["face"] for memory in before]
+        changed: list[tuple[str, str]] = []
+        gone: list[Shown] = []
         added: list[str] = []
         for kind, start, end, first, last in SequenceMatcher(
             a=faces, b=lines, autojunk=False
@@ -62,10 +65,16 @@ class MemoryFiles:
             if kind == "equal":
                 continue
             both = min(end - start, last - first)
-            for memory, line in zip(before[start:end], lines[first:last], strict=False):
-                self._agent.update(memory["memory_id"], line, merge=True, source=self._source)
-            self._forget(before[start + both : end])
+            pairs = zip(before[start:end], lines[first:last], strict=False)
+            changed += [(memory["memory_id"], line) for memory, line in pairs]
+            gone += before[start + both : end]
             added += lines[first + both : last]
+        self._require_kept(path, added)
+        how: dict[str, Any] = {"merge": True, "source": self._source}
+        for dry_run in (True, False):
+            for memory_id, line in changed:
+                self._agent.update(memory_id, line, dry_run=dry_run, **how)
+            self._forget(gone, dry_run=dry_run)
         self._add(path, added)
 
     def remove(self, path: str) -> None:
@@ -78,9 +87,13 @@ class MemoryFiles:
             raise UsageError(f"{new} is in {old} itself")
         self._require_no_file_above(new)
         moved = [*self._all(old)][::-1]
-        for namespace in dict.fromkeys(memory["namespace"] for memory in moved):
-            lines = [memory["face"] for memory in moved if memory["namespace"] == namespace]
-            self._add(new + namespace[len(old) :], lines)
+        files: dict[str, list[str]] = {}
+        for memory in moved:
+            files.setdefault(new + memory["namespace"][len(old) :], []).append(memory["face"])
+        for path, lines in files.items():
+            self._require_kept(path, lines)
+        for path, lines in files.items():
+            self._add(path, lines)
         self._forget(moved)
 
     def _require_no_file_above(self, path: str) -> None:
@@ -101,16 +114,21 @@ class MemoryFiles:
             page = self._agent.list(limit=PYTHON.listed, after=page["next"], **narrowed)
             yield from page["memories"]
 
-    def _add(self, path: str, lines: Sequence[str]) -> None:
-        """Add all lines or none; RefusedError if one repeats a forgotten line and is withheld."""
-        rows = [{"text": line, "namespace": path} for line in lines]
-        for outcome in self._agent.submit(rows, source=self._source) if rows else ():
-            if outcome.reason is not None:
-                raise RefusedError(outcome.reason, outcome.detail or "a line is not kept")
+    def _require_kept(self, path: str, lines: Sequence[str]) -> None:
+        """Raise if a line cannot be added: it is invalid, or repeats a forgotten one."""
+        for line in lines:
+            found = self._agent.check({"text": line, "namespace": path}, source=self._source)
+            if found["reason"] is not None:
+                raise RefusedError(found["reason"], found["detail"] or "a line is not kept")
 
-    def _forget(self, memories: Sequence[Shown]) -> None:
+    def _add(self, path: str, lines: Sequence[str]) -> None:
+        if lines:
+            rows = [{"text": line, "namespace": path} for line in lines]
+            self._agent.submit(rows, source=self._source)
+
+    def _forget(self, memories: Sequence[Shown], *, dry_run: bool = False) -> None:
         if memories:
-            self._agent.forget([memory["memory_id"] for memory in memories])
+            self._agent.forget([memory["memory_id"] for memory in memories], dry_run=dry_run)
 
 
 def lines_of_range(given: Any, count: int) -> range:

@@ -177,6 +177,47 @@ def test_what_a_person_has_forgotten_is_not_written_again(
     assert memories.list("ada")["total"] == 0
 
 
+@pytest.mark.parametrize("wrong", ["x" * 40_000, "Ada dives"])
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("insert", {"insert_line": 0, "insert_text": "Ada skis\n{wrong}"}),
+        ("str_replace", {"old_str": "Ada rows", "new_str": "Ada skis\n{wrong}"}),
+        ("str_replace", {"old_str": "Ada rows\nAda sings", "new_str": "Ada skis\n{wrong}"}),
+        ("create", {"path": "/memories/new.md", "file_text": "Ada skis\n{wrong}"}),
+    ],
+)
+def test_a_change_that_fails_changes_nothing(
+    memories: Palimpsest, tool: PalimpsestMemoryTool, wrong: str, command: str, arguments: Any
+) -> None:
+    forgotten = [
+        {"text": "Ada dives", "namespace": f"/memories/{name}.md"} for name in ("a", "new")
+    ]
+    said = memories.submit([{"owner_id": "ada", **row} for row in forgotten])
+    memories.forget([str(one.memory_id) for one in said], by="person", again="refuse")
+    call(tool, "create", path="/memories/a.md", file_text="Ada rows\nAda sings")
+    before = memories.list("ada", former=True), memories.position
+    filled = {
+        name: value.format(wrong=wrong) if isinstance(value, str) else value
+        for name, value in arguments.items()
+    }
+    with pytest.raises(ToolError, match="Nothing was changed"):
+        call(tool, command, **({"path": "/memories/a.md"} | filled))
+    assert (memories.list("ada", former=True), memories.position) == before
+
+
+def test_a_file_is_not_moved_if_a_line_of_it_would_be_withheld(
+    memories: Palimpsest, tool: PalimpsestMemoryTool
+) -> None:
+    gone = {"owner_id": "ada", "text": "Ada sings", "namespace": "/memories/b.md"}
+    memories.forget([str(memories.submit([gone])[0].memory_id)], by="person")
+    call(tool, "create", path="/memories/a.md", file_text="Ada rows\nAda sings")
+    before = memories.list("ada"), memories.position
+    with pytest.raises(ToolError, match="Nothing was changed"):
+        call(tool, "rename", old_path="/memories/a.md", new_path="/memories/b.md")
+    assert (memories.list("ada"), memories.position) == before
+
+
 def test_a_model_reads_and_writes_only_its_own_owner(memories: Palimpsest) -> None:
     tools = {owner: PalimpsestMemoryTool(memories, owner) for owner in ("ada", "bob")}
     for owner, tool in tools.items():

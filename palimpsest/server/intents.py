@@ -55,7 +55,7 @@ from palimpsest.process.output import plain
 from palimpsest.queries.find import Plan
 from palimpsest.queries.hiding import forgotten_texts, without
 from palimpsest.queries.ids import SHORTEST, bare
-from palimpsest.queries.memories import to_expire
+from palimpsest.queries.memories import require_future, to_expire
 from palimpsest.queries.triangles import Triangle
 from palimpsest.queries.undoing import Way
 from palimpsest.queries.why import Explanation, WhyNot
@@ -379,6 +379,18 @@ class Intents:
 
         return await self._with(some_id, pinned, write="pin")
 
+    async def renew(
+        self, candidate_id: str, *, expires_at: datetime, because: str | None
+    ) -> NewExpiry:
+        """Move the time at which a candidate expires; it must be to come."""
+
+        def renewed(store: Palimpsest) -> NewExpiry:
+            require_future(store.reader, expires_at)
+            given = {"candidate_id": candidate_id, "expires_at": expires_at, "because": because}
+            return store.writer.ask(self._request(store, SetExpiryRequest, given))
+
+        return await self._asked(renewed, write="renew")
+
     async def take(
         self,
         way: Way,
@@ -404,21 +416,18 @@ class Intents:
                 require_token(token or "", now)
             return {**act(own, **said)}
 
-        def answered(store: Palimpsest) -> JsonObject:
-            try:
-                return taken(store)
-            except RefusedError as refused:
-                if refused.reason == "unknown_candidate":  # of no owner, or of another one
-                    raise not_found() from None
-                raise
-
         said: Any = {
             "by": self._speaker,
             "owner_id": self.owner_id,
             "actor": self._caller.name,
             "because": because,
         }
-        return await self._asked(answered, write=way)
+        try:
+            return await self._asked(taken, write=way)
+        except RefusedError as refused:
+            if refused.reason == "unknown_candidate":  # of no owner, or of another one
+                raise not_found() from None
+            raise
 
     async def forget_all(
         self, *, expect: str | None, dry_run: bool, because: str | None

@@ -255,6 +255,10 @@ async def _pin(intents: Intents, given: Pin) -> NewExpiry:
     return await intents.pin(given.id, until=given.until, because=given.because)
 
 
+async def _renew(intents: Intents, given: Any) -> NewExpiry:
+    return await intents.renew(**dict(given))
+
+
 class SomeCandidate(Strict):
     """A candidate or a memory, by its id."""
 
@@ -607,12 +611,14 @@ OPERATIONS = (
         role="reviewer",
         tool="pin",
     ),
-    _request(
+    Operation(
         "renew",
+        "POST",
         f"{OWNER}/renew",
         "Change when a memory expires; one that never does can only be changed by a person.",
-        SetExpiryRequest,
-        takes=parameters("Renew", NewTime, SetExpiryRequest),
+        NewExpiry,
+        parameters("Renew", NewTime, SetExpiryRequest),
+        _renew,
         write="renew",
         tool="renew",
         advice="Move the time when a memory expires, if it does.",

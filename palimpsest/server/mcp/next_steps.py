@@ -23,7 +23,7 @@ NEXT_STEPS: Mapping[str, str] = {
     "unknown_owner": LOOK,
     "not_found": LOOK,
     "unknown_decision": HISTORY,
-    "no_update": HISTORY,
+    "no_update": f"delete_memory forgets a memory; {HISTORY}",
     "not_a_statement": HISTORY,
     "not_undoable": HISTORY,
     "not_undone": NOTHING,

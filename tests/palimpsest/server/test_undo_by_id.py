@@ -39,6 +39,18 @@ async def stocked(server: Server) -> list[str]:
     return ids
 
 
+@pytest.mark.parametrize("path", [UNDO, REDO])
+def test_an_unknown_id_under_a_key_gets_the_same_answer_again(served: Use[None], path: str) -> None:
+    async def used(server: Server) -> None:
+        body = {"id": "b7bb145c-fd98-4871-a7ca-6a348e906328"}
+        key = {"Idempotency-Key": "nothing has it"}
+        first, again = [await server.ask("POST", path, body, headers=key) for _ in range(2)]
+        assert (first.status_code, first.json()["title"]) == (404, "There is nothing here")
+        assert (again.status_code, again.json()) == (first.status_code, first.json())
+
+    served(used)
+
+
 @pytest.mark.parametrize("act", ["merge", "separate", "unmerge", "reverse", "retract"])
 def test_a_persons_act_is_undone_by_the_id_in_its_answer(served: Use[None], act: str) -> None:
     async def used(server: Server) -> None:

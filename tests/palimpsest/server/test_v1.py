@@ -1001,6 +1001,12 @@ def test_an_agent_moves_an_expiry_and_never_sets_or_removes_one(served: Use[None
         assert (ever.status_code, ever.json()["reason"]) == (409, "outranked")
         never = await server.ask("POST", path, {"candidate_id": bus, "expires_at": None})
         assert never.status_code == 422
+        ends = {"text": "Ada is at sea", "expires_at": until}
+        sea = (await server.ask("POST", MEMORIES, ends)).json()["candidate_id"]
+        passed = {"candidate_id": sea, "expires_at": "2020-01-01T00:00:00Z"}
+        late = await server.ask("POST", path, passed)
+        assert (late.status_code, "has passed" in late.json()["detail"]) == (422, True)
+        assert (await server.ask("GET", f"{MEMORIES}/{sea}")).json()["state"] == "living"
         foreign = {"candidate_id": bus, "expires_at": until}
         assert (await server.ask("POST", "/v1/owners/bob/renew", foreign)).status_code == 403
 

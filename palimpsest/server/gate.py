@@ -19,7 +19,7 @@ import orjson
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route, Router
+from starlette.routing import Match, Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
 from palimpsest.contracts.model import (
@@ -147,7 +147,7 @@ class Gate:
             caller = who.name or "-"
             await self._let_in(who, scope, receive, answer)
         except Exception as error:  # noqa: BLE001 - the client gets it, and the log without its text
-            await self._send_problem(error, answer)
+            await self._send_problem(error, scope, answer)
         finally:
             seconds = time.monotonic() - begun
             route = self._templates.get(scope.get("endpoint"), NO_ROUTE)
@@ -205,14 +205,23 @@ class Gate:
                 408, "timeout", "the body did not come in time", headers={"connection": "close"}
             ) from None
 
-    async def _send_problem(self, error: Exception, answer: _Response) -> None:
+    async def _send_problem(self, error: Exception, scope: Scope, answer: _Response) -> None:
         problem = problem_of(error)
+        headers = problem.headers
+        if problem.status == 405:
+            headers = {"allow": ", ".join(self._methods(scope))}
         if problem.status >= 500 and not isinstance(error, ProblemError):
             _log.error("a request failed: %s", loggable(error), exc_info=error)
         if answer.status != _Response.NONE:
             raise error  # half an answer was sent: the connection is closed
-        response = Response(problem.body(), problem.status, problem.headers, media_type=MEDIA_TYPE)
+        response = Response(problem.body(), problem.status, headers, media_type=MEDIA_TYPE)
         await response({"type": "http"}, _nothing, answer)
+
+    def _methods(self, scope: Scope) -> list[str]:
+        """All methods of a resource: each of its routes knows only its own."""
+        found = [route for route in self.routes if route.matches(scope)[0] is not Match.NONE]
+        path = min((route.path for route in found), key=lambda path: path.count("{"))
+        return sorted({m for route in found if route.path == path for m in route.methods or ()})
 
 
 def _require_utf8(*parts: bytes) -> None:

@@ -93,12 +93,7 @@ def problem_of(error: Exception) -> ProblemError:
         case HTTPException(status_code=404):
             return not_found("there is no such resource")
         case HTTPException(status_code=405):
-            return ProblemError(
-                405,
-                "method_not_allowed",
-                "the resource has no such method",
-                headers=error.headers or {},
-            )
+            return ProblemError(405, "method_not_allowed", "the resource has no such method")
         case ValidationError():
             return ProblemError(422, "invalid", "a field breaks a rule", errors=_fields(error))
         case RefusedError(reason="id_conflict" as reason, detail=detail):

@@ -13,10 +13,11 @@ from itertools import chain, count, groupby
 from pathlib import Path
 from typing import Any
 
+from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.model import read_json, write_json
 from palimpsest.sources.contract import Fields
 from palimpsest.sources.mapping import with_value
-from palimpsest.streams.intake import RowReader
+from palimpsest.streams.intake import MAX_KEPT_BYTES, RowReader
 from palimpsest.streams.intake.arrays import begins_array
 from palimpsest.streams.intake.parquet import BATCH, INT96_UNIT
 from palimpsest.streams.intake.tables import csv_reader, is_table, read_header
@@ -46,8 +47,8 @@ def _copy_json(path: Path, to: Path, removed: Collection[int], values: NewValues
     with _open_copy(path, "rb") as file:
         is_array = begins_array(file.read(_BEGINNING))
     rows = (
-        _row_with(row.raw, values[number]) if number in values else row.raw
-        for number, row in enumerate(RowReader([path]), 1)
+        _row_with(row, values[number]) if number in values else row
+        for number, row in enumerate(_whole_rows(path), 1)
         if number not in removed
     )
     with _open_copy(to, "wb", packed=_is_packed(path)) as copy:
@@ -58,6 +59,14 @@ def _copy_json(path: Path, to: Path, removed: Collection[int], values: NewValues
         for number, row in enumerate(rows):
             copy.write((b",\n" if number else b"\n") + row)
         copy.write(b"\n]\n")
+
+
+def _whole_rows(path: Path) -> Iterator[bytes]:
+    """The rows of a file; UsageError for one that is too long to be read whole."""
+    for row in RowReader([path]):
+        if len(row.raw) >= MAX_KEPT_BYTES:
+            raise UsageError(f"{path} has a row of {MAX_KEPT_BYTES:,} bytes or more")
+        yield row.raw
 
 
 def _row_with(raw: bytes, values: Fields) -> bytes:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from palimpsest.contracts.candidate import end_of
 from palimpsest.contracts.errors import UsageError
-from palimpsest.contracts.model import write_json
+from palimpsest.contracts.model import deeper_than, write_json
 from palimpsest.sources.contract import Fields, Item, Source, SourcePlace
 
 Array = NDArray[np.float32]
@@ -58,6 +58,8 @@ _TIMES = ("occurred_at", "expires_at")
 _NUMBERS = ("confidence", "importance", "intensity")
 _WORDS = ("owner_id", "id", "session_id", "namespace", "category")
 _SHORTEST_VECTOR = 16
+_DEEPEST = 100
+"""Levels of JSON text: a candidate has far fewer, and a text may begin like many more."""
 _DIGITS_OF_A_DATE = re.compile(r"((?:19|20)\d{6})(\d{6})?", re.ASCII)
 """As seconds since 1970 these would be in August 1970; those with a time of day, as milliseconds,
 after the year 2570."""
@@ -284,12 +286,16 @@ def vector_like(value: Any, vector: Array) -> Any:
 
 def _unpack(value: Any) -> Any:
     """Parse an object stored as JSON text, as in databases; other values are unchanged."""
-    if isinstance(value, str) and value.startswith("{"):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value
-    return value
+    return _parsed(value) if isinstance(value, str) and value.startswith("{") else value
+
+
+def _parsed(text: str) -> Any:
+    """What JSON text says; the text itself if it is not JSON, or is nested too deeply."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return text if deeper_than(found, _DEEPEST) else found
 
 
 def as_vector(value: Any) -> Array | None:
@@ -301,7 +307,7 @@ def as_vector(value: Any) -> Array | None:
             case list() if value and isinstance(value[0], float | int):
                 found = np.asarray(value, np.float32)
             case str() if value.startswith("["):
-                found = np.asarray(json.loads(value), np.float32)
+                found = np.asarray(_parsed(value), np.float32)
             case bytes() if value and len(value) % 4 == 0:
                 found = np.frombuffer(value, "<f4")
             case _:
@@ -353,10 +359,7 @@ def as_moment(value: Any) -> Any:
 def _topics(value: Any) -> Any:
     if isinstance(value, str):
         if value.startswith("["):
-            try:
-                return json.loads(value)
-            except ValueError:
-                return value
+            return _parsed(value)
         return [topic.strip() for topic in value.split(",") if topic.strip()]
     return value
 

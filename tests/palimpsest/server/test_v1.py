@@ -338,7 +338,12 @@ def test_what_is_wrong_is_a_problem_without_what_was_sent(served: Use[None]) -> 
         rule = "name exactly one of decision_id, candidate_id and memory_id"
         assert told == [{"field": "", "rule": rule}]
         wrong_method = await server.ask("PUT", f"{MEMORIES}/search", None)
-        assert "PUT" not in wrong_method.headers["allow"], "which methods there are"
+        assert wrong_method.headers["allow"] == "POST", "which methods there are"
+        for path, allowed in (
+            (MEMORIES, "GET, HEAD, POST"),
+            (f"{MEMORIES}/{marker}", "DELETE, GET, HEAD, PATCH"),
+        ):
+            assert (await server.ask("PUT", path, None)).headers["allow"] == allowed
         async with server.client() as client:
             headers = {"content-type": "application/json"}
             broken = await client.post(MEMORIES, content=b'{"text": "hip', headers=headers)

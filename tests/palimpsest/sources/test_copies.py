@@ -22,6 +22,7 @@ from palimpsest.sources.contract import SourcePlace
 from palimpsest.sources.copies import RowEdit, may_say, refuse_target, write_copy
 from palimpsest.sources.file_copies import copy_file
 from palimpsest.sources.mapping import FieldMapping
+from palimpsest.streams.intake import MAX_KEPT_BYTES
 from tests.palimpsest.sources.test_chroma import TABLES
 
 MAPPING = FieldMapping({"text": ("text",), "id": ("id",)})
@@ -82,6 +83,13 @@ def test_nanoseconds_of_int96_stay(tmp_path: Path) -> None:
     pq.write_table(table, path, use_deprecated_int96_timestamps=True)
     copy_file(path, to, (), {})
     assert pq.read_table(to).equals(table)
+
+
+def test_a_row_that_is_too_long_to_be_read_whole_is_not_copied_in_part(tmp_path: Path) -> None:
+    path, to = tmp_path / "a.jsonl", tmp_path / "copy.jsonl"
+    path.write_bytes(b'{"text": "a"}\n{"text": "b", "image": "' + b"x" * MAX_KEPT_BYTES + b'"}\n')
+    with pytest.raises(UsageError, match=r"a\.jsonl has a row of 16,777,216 bytes or more"):
+        copy_file(path, to, {1}, {})
 
 
 def test_a_row_of_a_later_batch_is_the_one_that_was_meant(tmp_path: Path) -> None:

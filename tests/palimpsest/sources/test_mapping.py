@@ -138,6 +138,16 @@ def test_what_is_inside_an_object_is_found(metadata: object) -> None:
     assert (said["owner_id"], said["metadata"]) == ("ada", {"page": 3})
 
 
+@pytest.mark.parametrize("depth", [200, 900, 5_000])
+@pytest.mark.parametrize(("begin", "end"), [('{"a":', "1}"), ("[", "]"), ('{"a":', ""), ("[", "")])
+def test_a_text_that_begins_like_deep_json_is_only_a_text(begin: str, end: str, depth: int) -> None:
+    deep = begin * depth + end[:-1] + end[-1:] * depth
+    row = {"text": deep, "user": "ada", "topics": deep, "metadata": deep, "vector": deep}
+    assert fields(row)["text"] == ("text",)
+    assert applied(row, metadata="metadata")["text"] == deep
+    assert applied(row, metadata="metadata")["metadata"] == deep
+
+
 def test_rows_of_mem0_belong_to_whom_they_name_first() -> None:
     row = {"data": "Ada sings.", "hash": "x", "agent_id": "cook", "run_id": "r"}
     users = row | {"user_id": "ada", "created_at": "2026-01-01", "updated_at": "2026-02-01"}

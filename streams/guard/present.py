@@ -39,17 +39,17 @@ _PRONOUNS = ("我", "他", "她")
 _JAPANESE_NOW = re.compile(rf"(?:.*[、。])?(.*?)(?:{JAPANESE_NOW})(?:では|は)?、?(.+)")
 _JAPANESE_LEADS = [(re.compile(f"{told}$"), state) for told, state in JAPANESE_LEADS_TO.items()]
 _STOPS = "。．.!！"
-LONGEST = 120
-"""Maximum number of characters of a Chinese or Japanese text; a longer one is a story, and finding
-its words would take the square of its length.
+LONGEST = 200
+"""Maximum number of characters; a longer text is a story, and finding its words would take the
+square of its length.
 """
 
 
 def as_present(text: str) -> str:
     """A text as it says what holds now; unchanged if it is English, or names no change."""
+    if len(text) > LONGEST:
+        return text
     if not text.isascii() and _KANA_OR_HAN.search(text):
-        if len(text) > LONGEST:
-            return text
         return (_japanese if _KANA.search(text) else _chinese)(text)
     if _MARKS.isdisjoint(text.casefold().split()):
         return text  # the usual case

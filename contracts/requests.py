@@ -517,7 +517,7 @@ class SessionRequest(Request[Session]):
 
     request: Literal["end_session", "compact"]
     owner_id: Name
-    session_id: Name = Field(description="The id that its memories have.")
+    session_id: Name = Field(description="Its memories' session_id.")
 
 
 class EmbedRequest(Request[LateVectors]):

@@ -77,7 +77,11 @@ class PalimpsestSession(SQLiteSession):
                 source=SOURCE,
             )
         except InvalidInputError as error:  # the conversation goes on without it
-            _log.warning("the user's messages are not remembered: %s", error)
+            if len(said) == 1:
+                _log.warning("a message of the user is not remembered: %s", error)
+                return
+            for item in said:
+                self._remember([item])
 
     def _take_back(self, text: str) -> None:
         """Retract the latest candidate of this conversation with this text."""

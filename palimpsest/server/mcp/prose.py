@@ -516,9 +516,10 @@ def names(answer: Answer) -> list[ProseLine]:
 
 
 def renewed(answer: Answer) -> list[ProseLine]:
-    """A memory with its new expiry."""
+    """A memory with the new expiry of one of its wordings."""
     heading = (
-        f"It expires {when(answer['expires_at'])}; undo with id {answer['event_id']} reverts it."
+        f"This wording expires {when(answer['expires_at'])}, the memory with the last of its"
+        f" wordings; undo with id {answer['event_id']} reverts it."
     )
     return [ProseLine(None, heading), *map(_memory, answer["memories"])]
 

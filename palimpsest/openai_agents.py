@@ -68,14 +68,9 @@ class PalimpsestSession(SQLiteSession):
         return item
 
     def _remember(self, said: Sequence[Any]) -> None:
+        about: dict[str, Any] = {"session_id": self._conversation, "source": SOURCE}
         try:
-            self._memories.add(
-                said,
-                self._owner_id,
-                infer=self._infer,
-                session_id=self._conversation,
-                source=SOURCE,
-            )
+            self._memories.add(said, self._owner_id, infer=self._infer, **about)
         except InvalidInputError as error:  # the conversation goes on without it
             if len(said) == 1:
                 _log.warning("a message of the user is not remembered: %s", error)

@@ -28,6 +28,7 @@ from palimpsest.contracts.answers import (
 from palimpsest.contracts.candidate import Metadata, Name, Text
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import Again, Speaker
+from palimpsest.contracts.identity import digest
 from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import (
     ConfirmRequest,
@@ -53,6 +54,7 @@ from palimpsest.queries.find import meant
 from palimpsest.queries.ids import forgetting_of, require_owned
 from palimpsest.queries.memories import require_future, speaker_of
 from palimpsest.queries.undoing import Way, as_who_must, request_for
+from palimpsest.streams.write.answered import CONFLICT
 from palimpsest.streams.write.serve import execute
 
 
@@ -253,8 +255,10 @@ class Statements(OpenedStore):
         attribution: Attribution,
     ) -> TakenBack:
         """Undo or redo by an id. It is idempotent: a repeated request gets the first answer."""
-        name = request_id()
-        if not dry_run and self._reader.log.of_request(name):
+        name, asked = request_id(), digest(f"{way} {some_id}".encode())[:32]
+        if not dry_run and (earlier := self._reader.log.of_request(name)):
+            if any(one.event.requestdigest != asked for one in earlier):
+                raise RefusedError(CONFLICT.reason, CONFLICT.detail)
             answered: TakenBack = self._reader.answered(name)
             return answered
         request: Request[TakenBack]
@@ -274,7 +278,7 @@ class Statements(OpenedStore):
                 **attribution,
             )
         if not dry_run:
-            return self._writer.ask(request)
+            return self._writer.ask(request.model_copy(update={"asked": asked}))
         if "dry_run" in type(request).model_fields:
             request = request.model_copy(update={"dry_run": True})
         return execute(self._reader.trial(), request)

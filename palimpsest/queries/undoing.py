@@ -30,6 +30,7 @@ from palimpsest.contracts.events import (
     NamesSet,
     PolicySet,
     Ran,
+    Rank,
     Redecided,
     Refused,
     Reinstated,
@@ -59,6 +60,7 @@ from palimpsest.contracts.requests import (
     WithdrawRequest,
 )
 from palimpsest.queries.ids import bare, require_owned
+from palimpsest.streams.core.expand import unmerge_commands
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.operate import withdrawn_by
 from palimpsest.streams.core.separations import separation, statement_on
@@ -143,27 +145,32 @@ def as_who_must(reader: Reader, request: UnmergeRequest | ReinstateRequest) -> d
     That person, who used `merge`, `confirm` or `separate`, may be the caller. What was `asked` does
     not include who must ask it: delivered again later, the request gets its first answer.
     """
-    ids = request.model_dump(include={"decision_id", "candidate_id", "memory_id"})
-    candidate_id = ids.get("candidate_id")
-    named = candidate_id or ids.get("memory_id") or ""
-    decision_id = ids["decision_id"] or decision_id_or_unchanged(named)
-    owner = reader.log.owner_of(decision_id)
+    named = request.decision_id
+    if isinstance(request, UnmergeRequest):
+        named = named or decision_id_or_unchanged(request.candidate_id or request.memory_id or "")
+    owner = reader.log.owner_of(named or "")
     if owner is None:
         return {}  # it will be refused
     ledger = reader.ledger(owner)
-    if (entry := ledger.entries.get(named)) is not None:
-        joins = [*entry.edges] if candidate_id else [*entry.memory.edges()]
+    if isinstance(request, UnmergeRequest):
+        ids = [command.decision_id for command in unmerge_commands(ledger, request)]
     else:
-        joins = [*filter(None, [ledger.edges.get(decision_id)])]
+        ids = [request.decision_id]
+    joins = [ledger.edges[some_id] for some_id in ids if some_id in ledger.edges]
     if _last_speaker(ledger, joins) == "agent":
         return {}
     return {"rank": "person", "asked": digest_of(request)}
 
 
 def _last_speaker(ledger: Ledger, joins: Iterable[Edge]) -> Speaker:
-    stated = (statement_on(ledger, join.newer.id, join.older.id) for join in joins)
-    higher = any(one is not None and RANKS[one.rank] > RANKS["agent"] for one in stated)
-    return "person" if higher else "agent"
+    """A person, if one spoke last of a join's pair or took the join out; else an agent."""
+    ranks: list[Rank] = ["agent"]
+    for join in joins:
+        if (stated := statement_on(ledger, join.newer.id, join.older.id)) is not None:
+            ranks.append(stated.rank)
+        if join.reversed_by is not None:
+            ranks.append(join.reversed_by.rank)
+    return "person" if max(map(RANKS.__getitem__, ranks)) > RANKS["agent"] else "agent"
 
 
 def _recorded(reader: Reader, way: Way, some_id: str) -> AnyEvent | None:
@@ -333,17 +340,18 @@ class _Naming:
         if any(one.cause == cause for one in self.ledger.retractions.values()):
             chosen = Selection(owner_id=owner_id, cause=cause)
             return RestoreRequest(selection=chosen, **self.said)
-        reversals = {edge.id: edge.reversed_by for edge in self.ledger.edges.values()}
-        out = {name: one for name, one in reversals.items() if one and one.cause == cause}
-        if out and self._by != "agent":
+        reversals = ((edge, edge.reversed_by) for edge in self.ledger.edges.values())
+        out = [(edge, one) for edge, one in reversals if one is not None and one.cause == cause]
+        named = [edge for edge, one in out if one.consequence_of is None]
+        by = self._by or ("person" if len(named) > 1 else _last_speaker(self.ledger, named))
+        if out and by == "person":
             joins = JoinSelection(owner_id=owner_id, cause=cause)
             return ReinstateManyRequest(selection=joins, **self.said)
-        named = [name for name, one in out.items() if one.consequence_of is None]
         if len(named) > 1:
             raise RefusedError(
                 "not_undoable", "it reversed several joins: `undo` each by its event"
             )
-        return self._reinstating(named[0]) if named else None
+        return self._reinstating(named[0].id) if named else None
 
     def redo(self, event: AnyEvent) -> Request[Any]:
         """The request that redoes what an event did, after that was undone."""

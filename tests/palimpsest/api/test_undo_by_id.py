@@ -271,6 +271,51 @@ def test_a_persons_joins_are_taken_out_as_a_person_and_others_as_an_agent(
     assert unnamed.history(ids[2])["events"][-1]["rank"] == "agent"
 
 
+def test_a_neighbours_merge_makes_no_person_of_who_takes_a_rules_join_out(
+    unnamed: Palimpsest,
+) -> None:
+    _, repeat, other = (say(unnamed, text) for text in (TEXTS[0], f"{TEXTS[0]}.", TEXTS[1]))
+    unnamed.merge(repeat, other)
+    out = unnamed.unmerge(candidate_id=repeat)
+    taken = unnamed.history(repeat)["events"][-1]
+    assert (taken["event"], taken["rank"]) == ("reversed", "agent")
+    unnamed.agent("ada").redo(str(out["reversed"][0]))
+
+
+def test_a_request_of_an_agent_is_undone_as_an_agent(unnamed: Palimpsest) -> None:
+    say(unnamed, TEXTS[0])
+    repeat = say(unnamed, f"{TEXTS[0]}.")
+    [join] = unnamed.reader.ledger("ada").edges
+    unnamed.undo(str(unnamed.unmerge(decision_id=join)["cause"]))
+    assert unnamed.history(repeat)["events"][-1]["rank"] == "agent"
+    unnamed.agent("ada").unmerge(decision_id=join)
+
+
+@pytest.mark.parametrize("way", ["undo", "redo", "reinstate"])
+def test_a_withdrawn_merge_comes_back(unnamed: Palimpsest, way: str) -> None:
+    ids = four(unnamed)
+    join = merge(unnamed, ids)
+    done = living(unnamed)
+    withdrawn = str(unnamed.withdraw(ids[0], ids[1])["undo"])
+    getattr(unnamed, way)(withdrawn if way == "undo" else join)
+    assert living(unnamed) == done
+
+
+def test_the_id_of_an_undo_with_another_id_is_refused(memories: Palimpsest) -> None:
+    ids = four(memories)
+    first, second = merge(memories, ids), str(memories.merge(ids[2], ids[3])["decision_id"])
+    name = str(uuid4())
+    with name_request(name):
+        memories.undo(first)
+        position = memories.position
+        for way in (memories.undo, memories.redo):
+            with pytest.raises(RefusedError, match="id_conflict"):
+                way(second)
+        with pytest.raises(RefusedError, match="id_conflict"):
+            memories.redo(first)
+    assert memories.position == position
+
+
 def test_who_must_ask_is_not_part_of_what_was_asked(unnamed: Palimpsest) -> None:
     """When the request comes again, a person has spoken, and would have to ask."""
     a, b = say(unnamed, TEXTS[0]), say(unnamed, f"{TEXTS[0]}.")

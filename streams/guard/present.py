@@ -1,7 +1,8 @@
 """Rewrites a text that is not English to what it says holds now, for frames only.
 
 *Früher wohnte ich in Paris, jetzt wohne ich in Rom* is read as *Ich wohne in Rom*, and 我搬到罗马了
-as 我住在罗马, so that a change shares its frame with what held before. It joins nothing.
+as 我住在罗马, so that a change shares its frame with what held before. It joins nothing. In doubt a
+text stays as it is: no clause is dropped that may deny or attribute the rest, and no subject.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from palimpsest.streams.guard.data.language_table import HAN, KANA
 from palimpsest.streams.guard.data.present_words import (
     CHINESE_LEADS_TO,
     CHINESE_NOW,
+    CHINESE_PRONOUNS,
     GERMAN_NOW,
     GERMAN_SUBJECT,
     GERMAN_VERB,
@@ -21,23 +23,30 @@ from palimpsest.streams.guard.data.present_words import (
     LEADS_TO,
     MOVED,
     NOW,
+    SPANISH_IS,
+    WAS,
 )
 
 _MARKS = frozenset(
     word + sign for word in {*NOW.split("|"), *MOVED} for sign in ("", ",", ".", "!")
 )
-_BEFORE = re.compile(rf".*(?:[,;] (?=[^,;]*\b(?i:{NOW})\b)|\. (?=(?i:{NOW})\b))")
+_WAS = [re.compile(f"{clause}[,;.] (?:(?:{JOINING}) )?") for clause in WAS]
 _BEGINS = re.compile(rf"(?i:(?:(?:{JOINING}) )?(?:{NOW})),? ")
 _TURNED = re.compile(
     rf"(?i:(?:(?:{JOINING}) )?(?:{GERMAN_NOW})) ({GERMAN_VERB}) ({GERMAN_SUBJECT})"
 )
-_LEADS = [(re.compile(told), state) for told, state in LEADS_TO.items()]
+_SPANISH_IS = re.compile(SPANISH_IS)
+
+
+def _compiled(leads_to: dict[str, str]) -> list[tuple[re.Pattern[str], str]]:
+    return [(re.compile(told), state) for told, state in leads_to.items()]
+
+
+_LEADS, _CHINESE_LEADS, _JAPANESE_LEADS = map(
+    _compiled, (LEADS_TO, CHINESE_LEADS_TO, JAPANESE_LEADS_TO)
+)
 _KANA, _KANA_OR_HAN = re.compile(f"[{KANA}]"), re.compile(f"[{KANA}{HAN}]")
-_CHINESE_NOW = re.compile(rf"(?:.*[，。；,;])?(.*?)(?:{CHINESE_NOW})，?(.+?)了?")
-_CHINESE_LEADS = [(re.compile(told), state) for told, state in CHINESE_LEADS_TO.items()]
-_PRONOUNS = ("我", "他", "她")
-_JAPANESE_NOW = re.compile(rf"(?:.*[、。])?(.*?)(?:{JAPANESE_NOW})(?:では|は)?、?(.+)")
-_JAPANESE_LEADS = [(re.compile(f"{told}$"), state) for told, state in JAPANESE_LEADS_TO.items()]
+_CHINESE_NOW, _JAPANESE_NOW = re.compile(CHINESE_NOW), re.compile(JAPANESE_NOW)
 _STOPS = "。．.!！"
 LONGEST = 200
 """Maximum number of characters; a longer text is a story, and finding its words would take the
@@ -53,14 +62,38 @@ def as_present(text: str) -> str:
         return (_japanese if _KANA.search(text) else _chinese)(text)
     if _MARKS.isdisjoint(text.casefold().split()):
         return text  # the usual case
-    if before := _BEFORE.match(text):
-        text = text[before.end() :]
+    return _led_to(_LEADS, _without_past(text))
+
+
+def _without_past(text: str) -> str:
+    """The clause about the present, if the one before says what was so of the same subject."""
+    for was in _WAS:
+        if before := was.match(text):
+            now = _begun(text[before.end() :])
+            if _is_about(before[1], now):
+                return _capitalised(now)
+    return _begun(text)
+
+
+def _begun(text: str) -> str:
+    """A text without the word for *now* that it begins with."""
     if turned := _TURNED.match(text):
-        text = f"{_capitalised(turned[2])} {turned[1]}{text[turned.end() :]}"
-    elif begins := _BEGINS.match(text):
-        text = _capitalised(text[begins.end() :])
+        return f"{_capitalised(turned[2])} {turned[1]}{text[turned.end() :]}"
+    begins = _BEGINS.match(text)
+    return _capitalised(text[begins.end() :]) if begins else text
+
+
+def _is_about(who: str | None, text: str) -> bool:
+    if who is None:
+        return _SPANISH_IS.match(text) is not None
+    low = who.casefold()
+    return text.casefold().startswith(("je ", "j'") if low in ("je", "j'") else f"{low} ")
+
+
+def _led_to(leads: list[tuple[re.Pattern[str], str]], text: str) -> str:
+    """What a move led to; the text itself if it tells of none."""
     said = text.rstrip(_STOPS)
-    for told, state in _LEADS:
+    for told, state in leads:
         if found := told.fullmatch(said):
             return _capitalised(found.expand(state))
     return text
@@ -73,19 +106,14 @@ def _capitalised(text: str) -> str:
 def _chinese(text: str) -> str:
     said = text.rstrip(_STOPS)
     if now := _CHINESE_NOW.fullmatch(said):
-        said = now[1] + now[2]
-        if text.startswith(_PRONOUNS) and not said.startswith(_PRONOUNS):
-            said = text[0] + said  # only the first clause names the subject
-    for told, state in _CHINESE_LEADS:
-        if found := told.fullmatch(said):
-            return found.expand(state)
-    return said
+        was, who, rest = now.groups("")
+        said = rest if not who and rest.startswith(CHINESE_PRONOUNS) else (who or was) + rest
+    return _led_to(_CHINESE_LEADS, said)
 
 
 def _japanese(text: str) -> str:
     said = text.rstrip(_STOPS)
     if now := _JAPANESE_NOW.fullmatch(said):
-        said = now[1] + now[2]
-    for told, state in _JAPANESE_LEADS:
-        said = told.sub(state, said)
-    return said
+        was, who, rest = now.groups("")
+        said = (who or was) + rest  # only the first clause may name the subject
+    return _led_to(_JAPANESE_LEADS, said)

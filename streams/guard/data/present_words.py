@@ -1,6 +1,7 @@
-"""How a text that is not English says what holds now; it joins nothing.
+"""How a text that is not English says what holds now, and what held before; it joins nothing.
 
-The guard's hash does not cover these words: decisions record the candidates found by them.
+The guard's hash does not cover these words: decisions record the candidates found by them. The
+lists are closed: a text with any other word around them stays as it is.
 """
 
 from __future__ import annotations
@@ -12,42 +13,107 @@ NOW = GERMAN_NOW + "|maintenant|désormais|dorénavant|actuellement|ahora|actual
 """Words for *now* in German, French and Spanish."""
 
 JOINING = "und|aber|sondern|et|mais|y|pero"
-"""Words between a clause about the past and one that begins with *now*."""
+"""Words between a clause about the past and the one about the present."""
+
+_WORD = r"[^\s,;:.?!]+"
+_NAME = r"[A-ZÄÖÜÉ][^\s,;:.?!]*(?: [A-ZÄÖÜÉ][^\s,;:.?!]*)*"
 
 GERMAN_VERB = r"(?!(?:an|auf|aus|bei|für|im|in|mit|nach|seit|um|von|zu) )[a-zäöü]+"
 GERMAN_SUBJECT = (
     r"(?:ich|du|er|sie|es|wir|ihr)\b|(?:(?:der|die|das|mein|meine|sein|seine|ihr|ihre|unser|unsere)"
-    r" )?[A-ZÄÖÜ]\w*"
+    r" )?[A-ZÄÖÜ]\w*\b(?! [A-ZÄÖÜ])"
 )
 """What follows *now*: a verb, and a subject of one noun."""
 
-_PLACE = r"([A-ZÄÖÜÉ]\S*(?: [A-ZÄÖÜÉ]\S*)*)"
+_GERMAN = (
+    r"(?:(?i:ich|du|er|sie|wir|ihr)|(?i:(?:der|die|das|mein|meine|sein|seine|ihr|ihre|unser|unsere)"
+    rf" )?{_NAME})"
+)
+_FRENCH = rf"(?:(?i:il|elle|on)|(?i:mon|ma|son|sa|le|la) {_WORD}|{_NAME})"
+_SPANISH = rf"(?:(?i:yo|él|ella)|(?i:mi|su|el|la) {_WORD}|{_NAME})"
+
+_REST = rf"(?: (?!(?:{JOINING}|dass|que)\b){_WORD}){{0,5}}"
+_GERMAN_WAS = "(?:wohnt|lebt|arbeitet|studiert)en?|fuhr(?:en)?"
+_GERMAN_IS = "(?:wohn|leb|arbeit|studier)(?:e|t|et|en)|fahren?|fährt"
+_FRENCH_WAS = (
+    "(?:habit|viv|travaill|étudi)ai[st]|(?:ai|a) (?:longtemps )?(?:habité|vécu|travaillé|étudié)"
+)
+_SPANISH_WAS = "viví|vivía|vivió|trabaj(?:aba|é|ó)|estudi(?:aba|é|ó)"
+_SPANISH_IS = "viv[oe]|trabaj[oa]|estudi[oa]"
+_FRENCH_BEFORE, _SPANISH_BEFORE = "avant|autrefois|auparavant", "antes|hasta hace poco"
+WAS = (
+    rf"(?i:früher|vorher|zuvor|bis vor kurzem) (?:{_GERMAN_WAS}) ({_GERMAN}){_REST}",
+    rf"({_GERMAN}) (?:{_GERMAN_WAS}){_REST}",
+    rf"({_GERMAN}) (?:{_GERMAN_IS}) nicht mehr{_REST}",
+    rf"({_GERMAN}) (?:habe|hat|haben){_REST} (?:gewohnt|gelebt|gearbeitet|studiert)",
+    rf"(?:(?i:{_FRENCH_BEFORE}),? )?((?i:je\b|j')|{_FRENCH}) ?(?:{_FRENCH_WAS}){_REST}",
+    rf"((?i:je\b)|{_FRENCH}) n(?:'|e )(?:habite|vi[st]|travaille|étudie) plus{_REST}",
+    rf"(?:(?i:{_SPANISH_BEFORE}),? )?(?:({_SPANISH}) )?(?i:{_SPANISH_WAS}){_REST}",
+    rf"(?:({_SPANISH}) )?(?i:ya no) (?:{_SPANISH_IS}){_REST}",
+)
+"""Clauses that say what was so, each with its subject; only Spanish leaves it out."""
+SPANISH_IS = f"(?i:{_SPANISH_IS}) "
+"""A clause about the present whose subject is left out."""
+
+_LATELY = "gerade|kürzlich|neulich|vor kurzem|letzten Monat|letzte Woche"
+_NO_PLACE = (
+    "Weihnachten|Ostern|Pfingsten|Neujahr|Silvester|Hause|Jahren|Monaten|Wochen|Noël|Pâques"
+    "|Janvier|Février|Mars|Avril|Mai|Juin|Juillet|Août|Septembre|Octobre|Novembre|Décembre"
+)
+_PLACE = rf"((?!(?:{_NO_PLACE})\b){_NAME})"
+_GERMAN_WAY = rf"(?:(?:{_LATELY}|{GERMAN_NOW}) )?(?:von {_WORD} )?nach"
+_FRENCH_WAY = rf"(?:récemment )?(?:dé|em)ménagé (?:de {_WORD} )?(à|en|au)"
+_SPANISH_WAY = rf"(?:de {_WORD} )?a"
 
 LEADS_TO = {
-    rf"(.+) bin (?:[^,]+ )?nach {_PLACE} (?:um)?gezogen": r"\1 wohne in \2",
-    rf"(.+) ist (?:[^,]+ )?nach {_PLACE} (?:um)?gezogen": r"\1 wohnt in \2",
-    rf"(.+) sind (?:[^,]+ )?nach {_PLACE} (?:um)?gezogen": r"\1 wohnen in \2",
-    rf"J'ai (?:récemment )?(?:dé|em)ménagé (?:de \S+ )?(à|en|au) {_PLACE}": r"J'habite \1 \2",
-    rf"(.+) a (?:récemment )?(?:dé|em)ménagé (?:de \S+ )?(à|en|au) {_PLACE}": r"\1 habite \2 \3",
-    rf"Me (?:he mudado|mudé) (?:de \S+ )?a {_PLACE}": r"Vivo en \1",
-    rf"(.+ )?[Ss]e (?:ha mudado|mudó) (?:de \S+ )?a {_PLACE}": r"\1vive en \2",
+    rf"([Ii]ch) bin {_GERMAN_WAY} {_PLACE} (?:um)?gezogen": r"\1 wohne in \2",
+    rf"({_GERMAN}) ist {_GERMAN_WAY} {_PLACE} (?:um)?gezogen": r"\1 wohnt in \2",
+    rf"({_GERMAN}) sind {_GERMAN_WAY} {_PLACE} (?:um)?gezogen": r"\1 wohnen in \2",
+    rf"[Jj]'ai {_FRENCH_WAY} {_PLACE}": r"J'habite \1 \2",
+    rf"({_FRENCH}) a {_FRENCH_WAY} {_PLACE}": r"\1 habite \2 \3",
+    rf"[Mm]e (?:he mudado|mudé) {_SPANISH_WAY} {_PLACE}": r"Vivo en \1",
+    rf"({_SPANISH} )?[Ss]e (?:ha mudado|mudó) {_SPANISH_WAY} {_PLACE}": r"\1vive en \2",
 }
 """Patterns for a move, with what holds afterwards."""
 
 MOVED = frozenset("gezogen umgezogen déménagé emménagé mudado mudé mudó".split())
 """The verbs of these patterns."""
 
-CHINESE_NOW = "现在|如今|目前"
-_LATELY = "(?:上个?月|上周|去年|今年)?(?:已经|刚刚?|最近)?"
+_SIGNS = r"，。；、：！？,;:!?\s"
+_CHINESE_NOUN = (
+    rf"[^我你您他她的没不未非差前后时年月日曾想要会将如若说快打算划备定几乎可\d{_SIGNS}]"
+)
+_CHINESE = rf"((?:[我你您他她](?:的?{_CHINESE_NOUN}{{1,4}}?)??|{_CHINESE_NOUN}{{2,4}}?)??)"
+_CHINESE_WAS = (
+    rf"(?:(?:以前|之前|原来|从前|曾经?)(?:一直)?(?:住|在)|(?:已经|早就)?不再?(?:住|在))[^{_SIGNS}]+"
+)
+CHINESE_NOW = (
+    rf"(?:{_CHINESE}{_CHINESE_WAS}[，。；,;](?:但是?|不过)?)?{_CHINESE}(?:现在|如今|目前)，?(?![的起])"
+    r"(.+?)了?"
+)
+"""What holds now, its subject, and that of the clause before it, about what was so."""
+CHINESE_PRONOUNS = ("我", "你", "您", "他", "她")
+_CHINESE_LATELY = "(?:上个?月|上周|今年)?(?:已经|刚刚?|最近)?"
+_CHINESE_PLACE = rf"([^我你您他她的没不未失前后时吗是{_SIGNS}]{{2,8}}?)"
 CHINESE_LEADS_TO = {
-    rf"(.*?){_LATELY}搬家?[到去]了?(.+?)了?": r"\1住在\2",
-    rf"(.*?){_LATELY}跳槽到了?(.+?)了?": r"\1在\2工作",
+    rf"{_CHINESE}{_CHINESE_LATELY}搬家?[到去]了?{_CHINESE_PLACE}了?": r"\1住在\2",
+    rf"{_CHINESE}{_CHINESE_LATELY}跳槽到了?{_CHINESE_PLACE}了?": r"\1在\2工作",
 }
 
-JAPANESE_NOW = "今(?![年日週度朝月回夜後晩])|いまは|現在"
+_FORMERLY = "以前|前|昔|かつて|もともと|元々"
+_TOPIC = rf"((?!(?:{_FORMERLY})は)[^、。は\s]{{1,12}}は)?、?"
+_JAPANESE_WAS = (
+    rf"(?:(?:(?:{_FORMERLY})(?:は|、)*)?[^、。]*(?:住んで|働いて|勤めて|暮らして)い(?:た|ました)"
+    "(?:が|けど|けれども?|のですが|んですが)?|[^、。]*(?:辞めて|引っ?越して|転職して))"
+)
+JAPANESE_NOW = rf"(?:{_TOPIC}{_JAPANESE_WAS}[、。])?{_TOPIC}(?:今|いま|現在)(?:では|は|、)、?(.+)"
+"""The same in Japanese; 今 without a particle may begin a name (今村) or a word (今年)."""
+_JAPANESE_WAY = (
+    r"((?:[^、。はが\s]{1,12}[はが])?)、?(?:[^、。はがに\s]+から)?([^、。はがに年前\s]+)"
+)
 JAPANESE_LEADS_TO = {
-    "に引っ?越し(?:た|ました|ています|ている)": "に住んでいる",
-    "に転職し(?:た|ました)": "で働いている",
-    "います": "いる",
+    rf"{_JAPANESE_WAY}に引っ?越し(?:た|ました|ています|ている)": r"\1\2に住んでいる",
+    rf"{_JAPANESE_WAY}に転職し(?:た|ました)": r"\1\2で働いている",
+    "(.*)います": r"\1いる",
 }
-"""Patterns for the end of a text, politeness included, with what holds then."""
+"""Patterns for a whole text, politeness included, with what holds then."""

@@ -120,26 +120,39 @@ Ich wohne in Paris. / Früher wohnte ich in Paris, jetzt wohne ich in Rom.
 Ich wohne in Paris. / Ich wohnte in Paris. Jetzt wohne ich in Rom.
 Ich wohne in Paris. / Ich bin letzten Monat nach Rom umgezogen.
 Ada wohnt in Paris. / Ada ist nach Rom gezogen.
+Ich wohne in Paris. / Aber jetzt wohne ich in Rom.
+Ich wohne in Paris. / Ich bin kürzlich von Paris nach Rom gezogen.
+Ich wohne in Paris. / Ich wohne nicht mehr in Paris, ich wohne jetzt in Rom.
+Ada arbeitet bei Google. / Bis vor kurzem arbeitete Ada bei Google, jetzt arbeitet Ada bei Meta.
 J'habite à Paris. / Désormais, j'habite à Rome.
 J'habite à Paris. / Je n'habite plus à Paris, j'habite désormais à Rome.
 J'habite à Paris. / Avant j'habitais à Paris, mais maintenant j'habite à Rome.
 J'habite à Paris. / J'ai déménagé à Rome.
 Ada habite à Paris. / Ada a déménagé à Rome.
+J'habite à Paris. / J'ai longtemps habité à Paris, mais j'habite maintenant à Rome.
 Vivo en París. / Ya no vivo en París, ahora vivo en Roma.
 Vivo en París. / Antes vivía en París. Ahora vivo en Roma.
 Vivo en París. / Me mudé a Roma.
 Ana vive en París. / Ana se ha mudado de París a Roma.
+Ana trabaja en Google. / Ana trabajaba en Google, ahora Ana trabaja en Meta.
 我住在巴黎。 / 我现在住在罗马。
 我住在巴黎 / 我现在住在罗马了
 我住在巴黎。 / 我已经搬到罗马了。
 我住在巴黎。 / 我以前住在巴黎，现在住在罗马。
 我住在巴黎。 / 我已经不住在巴黎了，现在我住在罗马。
+我妈妈住在伦敦。 / 我妈妈以前住在伦敦，现在住在罗马。
+我住在巴黎。 / 我妈妈以前住在伦敦，现在我住在罗马。
+她儿子住在伦敦。 / 她儿子以前住在伦敦，现在她儿子住在罗马。
 她在谷歌工作。 / 她跳槽到脸书了。
 パリに住んでいます。 / 今はローマに住んでいます。
 パリに住んでいる / ローマに引っ越しました。
 私はパリに住んでいます。 / 私は今ローマに住んでいる。
 パリに住んでいます。 / 以前はパリに住んでいましたが、今はローマに住んでいます。
 グーグルで働いています。 / メタに転職しました。
+妹は大阪に住んでいます。 / 妹は以前大阪に住んでいたが、今は東京に住んでいます。
+兄はグーグルで働いています。 / 兄は辞めて、今はメタで働いています。
+私は大阪に住んでいる。 / 私は今東京に住んでいる。
+私は大阪に住んでいる。 / 兄は以前京都に住んでいたが、私は今は東京に住んでいる。
 """
 NO_PRESENT = """
 Ich wohne in Rom. / Jetzt wohne ich in Rom.
@@ -155,6 +168,50 @@ Ana vive en París. / Eva se mudó a Roma.
 我住在巴黎。 / 我妹妹搬到罗马了。
 今年はパリに行く。 / 今日はローマに行く。
 ローマに住んでいる / 今はローマに住んでいます。
+Ich wohne in Paris. / Ich bin nie nach Rom gezogen.
+Ich wohne in Paris. / Ich bin nicht nach Rom gezogen.
+Ich wohne in Paris. / Ich bin fast nach Rom gezogen.
+Ich wohne in Paris. / Ich bin am Ende doch nicht nach Rom gezogen.
+Ich wohne in Paris. / Ich bin 1990 nach Rom gezogen.
+Ich wohne in Paris. / Ich bin vor zehn Jahren nach Rom gezogen.
+Ich wohne in Paris. / Ich bin nach Weihnachten umgezogen.
+Ich wohne in Paris. / Bob lügt, jetzt wohne ich in Rom.
+Sie wohnt in Paris. / Ada wohnte früher in Bonn, jetzt wohnt sie in Rom.
+Herr Weber wohnt in Paris. / Jetzt wohnt Herr Lang in Rom.
+Ada arbeitet bei Google. / Es stimmt nicht, Ada arbeitet jetzt bei Meta.
+Ada arbeitet bei Google. / Niemand glaubt, Ada arbeitet jetzt bei Meta.
+Bob arbeitet bei Google. / Ada arbeitete früher an dem Gerücht, Bob arbeitet jetzt bei Meta.
+J'habite à Paris. / Je n'ai jamais déménagé à Rome.
+J'habite à Paris. / J'ai failli déménager à Rome.
+J'habite à Paris. / J'ai déménagé à Rome en 1990.
+J'habite à Paris. / J'ai déménagé à Noël.
+J'habite à Paris. / Bob croit que Léa est partie, maintenant j'habite à Rome.
+J'habite à Paris. / C'est faux, j'habite maintenant à Rome.
+Vivo en París. / Nunca me mudé a Roma.
+Vivo en París. / Casi me mudo a Roma.
+Vivo en París. / Me mudé a Roma en 1990.
+Ana trabaja en Google. / No es verdad, Ana trabaja ahora en Meta.
+Ana trabaja en Google. / Bob miente, Ana trabaja ahora en Meta.
+Vive en París. / Ana vivía en Lima, ahora vive en Roma.
+我住在巴黎。 / 我没有搬到罗马。
+我住在巴黎。 / 我差点搬到罗马。
+我住在巴黎。 / 我1990年搬到罗马。
+我住在巴黎。 / 我搬到罗马失败了。
+我住在巴黎。 / 我妈妈以前住在伦敦，现在住在罗马。
+我住在巴黎。 / 我丈夫以前住在伦敦，现在住在罗马。
+我住在巴黎。 / 我朋友以前住在伦敦，现在住在罗马。
+她住在巴黎。 / 她儿子以前住在伦敦，现在住在罗马。
+我住在巴黎。 / 我不相信，我现在住在罗马。
+我住在巴黎。 / 小李撒谎，我现在住在罗马。
+パリに住んでいます。 / ローマに引っ越していません。
+パリに住んでいます。 / ローマに引っ越しませんでした。
+パリに住んでいます。 / ローマに引っ越すつもりです。
+パリに住んでいます。 / 1990年にローマに引っ越しました。
+大阪に住んでいます。 / 妹は以前京都に住んでいたが、今は東京に住んでいます。
+グーグルで働いています。 / 兄は辞めて、今はメタで働いています。
+グーグルで働いています。 / それは嘘です。今はメタで働いています。
+村さんはパリに住んでいる。 / 今村さんはローマに住んでいる。
+井さんはパリに住んでいる。 / 今井さんはローマに住んでいる。
 """
 NAMES = {
     "de": ("Ada", "der Nutzer", "ich"),
@@ -243,6 +300,18 @@ def test_a_change_is_told_by_words_of_the_language(one: str, other: str) -> None
 def test_english_has_no_such_keys() -> None:
     for text in ("Ada lives in Paris.", "I have two cats.", "no pets", "home airport: Porto"):
         assert kept_reading(text).values == frozenset()
+
+
+@pytest.mark.parametrize(
+    "text",
+    """
+今村さんはローマに住んでいる。 今井さんはローマに住んでいる。 今までローマに住んでいた。
+今でもローマに住んでいる。 今もローマに住んでいる。 昨今はローマに住む人が多い。
+古今は変わらない。 現在もローマに住んでいる。 現在の住所はローマだ。
+""".split(),
+)
+def test_now_within_a_word_stays(text: str) -> None:
+    assert as_present(text) == text.rstrip("。")
 
 
 @given(st.text("Ada wohntiRm.ßé 3住在巴黎パリにんでいる。", max_size=30))

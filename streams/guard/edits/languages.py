@@ -11,6 +11,9 @@ from palimpsest.streams.guard.text.tokeniser import NUMBER, SIGN, WORD
 
 Found = tuple[int, int] | None
 
+_THEY = frozenset({"wir", "sie"})
+"""Subjects that make *sieben* a verb, to sift, if they open the sentence."""
+
 
 def _table(one: Reading, other: Reading) -> LanguageTable | None:
     return one.table if one.language == other.language else None
@@ -28,7 +31,8 @@ def _number_word(one: Reading, i: int, other: Reading, j: int) -> Found:
     plain = kind(one, i + 1) is WORD and len(counted) > 1 and counted == low(other, j + 1)
     parts = table.number_parts | table.numbers.keys() | table.months.keys()
     alone = kind(one, i - 1) is not NUMBER and parts.isdisjoint((counted, low(one, i - 1)))
-    return (1, 1) if plain and alone else None
+    verb = low(one, i) == "sieben" and i - 1 in one.openers and low(one, i - 1) in _THEY
+    return (1, 1) if plain and alone and not verb else None
 
 
 def _month(one: Reading, i: int, other: Reading, j: int) -> Found:

@@ -168,12 +168,14 @@ def test_months_are_those_of_cldr(table: object) -> None:
 
 TRICKY = (
     ("Sie hat sieben Leben und ist in Rom.", "Sie hat 7 leben und ist in Rom."),
+    ("Wir sieben Mehl.", "Wir 7 Mehl."),
     ("Die zwei sind nicht da.", "Die 2 sind da."),
     ("Er hat zwei zwei Meter lange Hunde.", "Er hat 2 2 Meter lange Hunde."),
     ("Es ist halb drei und er isst.", "Es ist halb 3 und er isst."),
     ("Er hat zwanzig fünf Euro Noten und ist reich.", "Er hat 20 fünf Euro Noten und ist reich."),
     ("Der Preis ist zwei Komma fünf Euro.", "Der Preis ist 2 Komma fünf Euro."),
     ("Il a quatre vingt livres et une auto.", "Il a 4 vingt livres et une auto."),
+    ("J'ai quatre vingts.", "J'ai 4 vingts."),
     ("Il a vingt et un ans et elle a dix ans.", "Il a 20 et un ans et elle a dix ans."),
     ("Il habite au 3 rue de mai.", "Il habite au 3 rue de mars."),
     ("Elle a cent deux livres dans le sac.", "Elle a cent 2 livres dans le sac."),

@@ -19,7 +19,7 @@ TABLE = language_table(
     ),
     number_parts=(
         "cent cents mille million millions milliard milliards virgule et heures heure fois "
-        "demi moins plus"
+        "demi moins plus vingts"
     ),
     months=(
         "janvier janv",

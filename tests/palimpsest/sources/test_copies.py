@@ -79,7 +79,8 @@ def test_times_of_spark_stay_what_they_are(tmp_path: Path, year: int) -> None:
 
 def test_nanoseconds_of_int96_stay(tmp_path: Path) -> None:
     path, to = tmp_path / "a.parquet", tmp_path / "copy.parquet"
-    table = pa.table({"at": pa.array([1_700_000_000_123_456_789], pa.timestamp("ns"))})
+    times = [1_700_000_000_123_456_789, -876_543_211, 0, 1]
+    table = pa.table({"at": pa.array(times, pa.timestamp("ns"))})
     pq.write_table(table, path, use_deprecated_int96_timestamps=True)
     copy_file(path, to, (), {})
     assert pq.read_table(to).equals(table)

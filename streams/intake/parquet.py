@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
+from functools import partial
 from math import isnan
 from typing import Any
 
@@ -51,37 +52,60 @@ def read_parquet(path: str) -> Iterator[tuple[dict[str, Any], float]]:
 
 def values_of(table: Any) -> list[dict[str, Any]]:
     """The rows of an Arrow table as Python values; times as text, bad UTF-8 as bytes."""
-    table = _cast(_cast(table, _in_utc), _as_text)
     try:
-        rows: list[dict[str, Any]] = table.to_pylist()
+        return _values(table)
     except UnicodeDecodeError:  # one value among a thousand rows: only its row is invalid
-        rows = _cast(table, _as_bytes).to_pylist()
+        return _values(_cast(table, _as_bytes))
+
+
+def _values(table: Any) -> list[dict[str, Any]]:
+    """The same, if all text is UTF-8.
+
+    In maps, large lists and lists of fixed size, times are Python's own if it can represent all
+    those of the row: older versions refused other rows, and the hash of these stays the same.
+    """
+    rows: list[dict[str, Any]]
+    try:
+        rows = _with_text(table, deep=False).to_pylist()
+    except UnicodeDecodeError:
+        raise
+    except (ValueError, OverflowError):
+        if table.num_rows > 1:
+            return [row for n in range(table.num_rows) for row in _values(table.slice(n, 1))]
+        rows = _with_text(table, deep=True).to_pylist()
     return rows
 
 
-def _cast(table: Any, change: Any) -> Any:
+def _with_text(table: Any, *, deep: bool) -> Any:
+    return _cast(_cast(table, _in_utc, deep=deep), _as_text, deep=deep)
+
+
+def _cast(table: Any, change: Any, *, deep: bool = True) -> Any:
     import pyarrow as pa
 
-    fields = [field.with_type(_changed(field.type, change)) for field in table.schema]
+    fields = [field.with_type(_changed(field.type, change, deep=deep)) for field in table.schema]
     return table.cast(pa.schema(fields), safe=False)
 
 
-def _changed(kind: Any, change: Any) -> Any:
-    """A type with `change` applied to it, or to the types inside it."""
+def _changed(kind: Any, change: Any, *, deep: bool) -> Any:
+    """A type with `change` applied to it, or to the types inside it; inside all only if `deep`."""
     import pyarrow as pa
 
+    changed = partial(_changed, change=change, deep=deep)
     if pa.types.is_dictionary(kind):
         if pa.types.is_string_view(kind.value_type):  # Arrow cannot yet decode these in one step
             return pa.dictionary(kind.index_type, pa.string())
-        return _changed(kind.value_type, change)
-    if pa.types.is_map(kind):
-        return pa.map_(_changed(kind.key_type, change), _changed(kind.item_type, change))
-    sorts = pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list
-    if any(is_list(kind) for is_list in sorts):  # not views of lists: Arrow casts these wrongly
-        inner = kind.value_field.with_type(_changed(kind.value_type, change))
-        return pa.list_(inner, getattr(kind, "list_size", -1))
+        return changed(kind.value_type)
+    if pa.types.is_map(kind) and deep:
+        return pa.map_(changed(kind.key_type), changed(kind.item_type))
+    sorts = (pa.types.is_large_list, pa.types.is_fixed_size_list) if deep else ()
+    if any(is_list(kind) for is_list in (pa.types.is_list, *sorts)):
+        # not views of lists: Arrow casts these wrongly
+        return pa.list_(
+            kind.value_field.with_type(changed(kind.value_type)), getattr(kind, "list_size", -1)
+        )
     if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_changed(field.type, change)) for field in kind])
+        return pa.struct([field.with_type(changed(field.type)) for field in kind])
     return change(kind)
 
 

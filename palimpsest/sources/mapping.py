@@ -339,15 +339,16 @@ def as_moment(value: Any) -> Any:
 
     Anything else is unchanged.
     """
-    if isinstance(value, str | int) and (digits := _DIGITS_OF_A_DATE.fullmatch(str(value))):
-        try:
-            if digits[2]:
-                return datetime.fromisoformat(f"{digits[1]}T{digits[2]}").isoformat()
-            return date.fromisoformat(digits[1]).isoformat()
-        except ValueError:
-            pass
     number = _number(value)
     if isinstance(number, float | int) and not isinstance(number, bool):
+        whole = int(number) if isinstance(number, float) and number.is_integer() else number
+        if digits := _DIGITS_OF_A_DATE.fullmatch(str(whole)):
+            try:
+                if digits[2]:
+                    return datetime.fromisoformat(f"{digits[1]}T{digits[2]}").isoformat()
+                return date.fromisoformat(digits[1]).isoformat()
+            except ValueError:
+                pass
         seconds = number / 1000 if abs(number) > _MILLISECONDS else number
         try:
             return datetime.fromtimestamp(seconds, UTC).isoformat()

@@ -269,7 +269,7 @@ def test_times_are_compared_whatever_their_form() -> None:
     columns = Columns("text", (), "at")
     times = ["no time", 0, "1970-01-01T00:00:01", "1970-01-01T02:00:02+02:00", 3.5, "4"]
     times += ["1e9", 1_000_000_000_001, "1700000000", 1_700_000_000_001, "20260315", 20260316]
-    times += ["20260316120000"]
+    times += ["20260316120000", 20260317.0, " 20260318"]
     moments = [columns.row({"text": "a", "at": time}).moment for time in times]
     assert moments == sorted(moments)
     assert len({*moments}) == len(times)

@@ -218,6 +218,16 @@ def test_a_name_in_quotes_does_not_say_what_is_between_the_cells(
     ]
 
 
+@pytest.mark.parametrize("last", ['size"', 'si"ze', '"the ""size"""', '5" "size"'])
+def test_a_quote_inside_a_name_does_not_say_what_is_between_the_cells(
+    tmp_path: Path, last: str
+) -> None:
+    row = 'a;one, two, three, four" board, x, y, z;5'
+    path = written(tmp_path / "rows.csv", f"owner_id;text;{last}\n{row}\n".encode())
+    [found] = (json.loads(raw) for raw in raws(path))
+    assert list(found.values()) == row.split(";")
+
+
 @pytest.mark.parametrize("rows", [1, 200])
 def test_a_quote_that_is_not_closed_among_the_names_is_reported(tmp_path: Path, rows: int) -> None:
     """All rows would be part of a name."""

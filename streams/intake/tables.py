@@ -20,7 +20,9 @@ NUMBERS = ("confidence", "importance", "intensity")
 """Fields whose cells are numbers; all others are text, because CSV has no types."""
 
 
-_QUOTED = re.compile(r'"[^"]*"')
+_OPENING = rf'(?<![^{DELIMITERS}])"'
+"""Only at the start of a cell; a quote inside one is part of it."""
+_QUOTED = re.compile(rf'{_OPENING}[^"]*(?:""[^"]*)*"')
 _LONGEST_HEADER = 100
 """Lines, in case its quote is never closed."""
 _UTF_16 = ("\udcff\udcfe", "\udcfe\udcff")
@@ -42,7 +44,7 @@ def read_header(file: io.TextIOBase) -> tuple[list[str], str]:
 
 def _is_open(lines: list[str]) -> bool:
     """Whether these lines end inside quotes."""
-    return sum(line.count('"') for line in lines) % 2 == 1
+    return re.search(_OPENING, _QUOTED.sub("", "".join(lines))) is not None
 
 
 def delimiter_of(row: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
+from uuid import UUID
 
 from palimpsest.backends.reader import Reader
 from palimpsest.contracts.candidate import not_blank
@@ -39,7 +40,7 @@ class ResolvedId(NamedTuple):
 
 
 def full_id(reader: Reader, typed: str, *kinds: Kind) -> str:
-    """Expand an abbreviated id, or take the id out of a URN; return anything else unchanged.
+    """Expand an abbreviated id, or take the id out of a URN; others are as `bare` returns them.
 
     A memory's id is that of its earliest candidate, a dead letter's that of its decision. Raises
     UsageError if the id is blank, too short, or ambiguous; the error then lists the possible ids.
@@ -50,6 +51,7 @@ def full_id(reader: Reader, typed: str, *kinds: Kind) -> str:
         not_blank(typed)
     except ValueError as wrong:
         raise UsageError(f"the id {wrong}") from None
+    typed = _usual(typed)
     if _TOO_SHORT.fullmatch(typed):
         raise UsageError(f"{typed} is too short: give {SHORTEST} characters of an id, or more")
     if not _BEGINNING.fullmatch(typed):
@@ -116,24 +118,33 @@ def forgetting_of(reader: Reader, owner_id: str, forgotten: str) -> Retracted:
 
 
 def bare(reader: Reader, given: Any) -> Any:
-    """Replace the URNs in an id, several ids or a selection by their ids; leave the rest.
+    """Replace URNs, and UUIDs written in another way, in an id, several ids or a selection.
 
     Raises UsageError for a malformed URN, or one whose owner or namespace is not the id's.
     """
     match given:
-        case str() if is_urn(given):
-            return _id_in(reader, given)
-        case Selection(candidate_id=str() as candidate_id) if is_urn(candidate_id):
-            return given.model_copy(update={"candidate_id": _id_in(reader, candidate_id)})
-        case Sequence() if not isinstance(given, str):
+        case str():
+            return _id_in(reader, given) if is_urn(given) else _usual(given)
+        case Selection(candidate_id=str() as candidate_id):
+            return given.model_copy(update={"candidate_id": bare(reader, candidate_id)})
+        case Sequence():
             return [bare(reader, item) for item in given]
         case _:
             return given
 
 
+def _usual(some_id: str) -> str:
+    """A UUID as this system writes it, such as from one in capitals; other text is unchanged."""
+    try:
+        return str(UUID(some_id))
+    except ValueError:
+        return some_id
+
+
 def _id_in(reader: Reader, urn: str) -> str:
     """The id in a URN. If it is unknown here, a later step refuses it."""
     named = Urn.parse(urn)
+    named = named._replace(id=_usual(named.id))
     admitted = _admission(reader, named.id)
     if admitted is None:
         return named.id

@@ -363,8 +363,9 @@ class Intents:
         if name == "memory_ids":
             return tuple(own_id(store, self.owner_id, one) for one in value)
         if name == "forgotten" and value is not None:
-            require_own_forgetting(store, self.owner_id, value)
-            return value
+            forgotten: str = bare(store.reader, value)
+            require_own_forgetting(store, self.owner_id, forgotten)
+            return forgotten
         if isinstance(value, OwnSelection):
             candidate_id = self._own(store, "candidate_id", value.candidate_id)
             return value.of(self.owner_id, candidate_id)
@@ -597,11 +598,11 @@ def own_id(store: Palimpsest, owner_id: str, some_id: str) -> str:
     return found
 
 
-_BEGINNING = re.compile(rf"[0-9a-f][0-9a-f-]{{{SHORTEST - 1},34}}")
+_BEGINNING = re.compile(rf"(?i)[0-9a-f][0-9a-f-]{{{SHORTEST - 1},34}}")
 
 
 def _whole(store: Palimpsest, owner_id: str, some_id: str) -> str:
-    """An id without its URN; an abbreviated id of this owner is expanded."""
+    """An id as `bare` returns it; an abbreviated id of this owner is expanded."""
     found: str = bare(store.reader, some_id)
     return _full_id(store, owner_id, found) if _BEGINNING.fullmatch(found) else found
 
@@ -613,7 +614,7 @@ def _full_id(store: Palimpsest, owner_id: str, beginning: str) -> str:
         some_id
         for ids in (ledger.entries, ledger.decisions, ledger.edges)
         for some_id in ids
-        if some_id.startswith(beginning)
+        if some_id.startswith(beginning.lower())
     ]
     if not found:
         raise not_found()

@@ -1,4 +1,7 @@
 """The read side: projections into LanceDB and DuckDB, from the log alone (docs/design.md)."""
 
 if __name__ == "projections":  # imported in a clone by the name of its folder
-    import infra.folders  # noqa: F401
+    from contextlib import suppress
+
+    with suppress(ModuleNotFoundError):  # by a program that has an `infra` of its own
+        import infra.folders  # noqa: F401

@@ -25,7 +25,36 @@ def test_a_folder_is_not_copied(folder: str, first: str) -> None:
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 
 
+@pytest.mark.parametrize(
+    "module", ["contracts.urn", "projections.recall.hits", "streams.core.text"]
+)
+def test_a_module_is_run_by_its_own_name(module: str) -> None:
+    subprocess.run([sys.executable, "-m", module], cwd=ROOT, check=True)
+    program = f"import runpy; print(runpy.run_module({module!r}, alter_sys=True)['__file__'])"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert Path(ran.stdout.strip()).samefile(ROOT / f"{module.replace('.', '/')}.py")
+
+
+@pytest.mark.parametrize("folder", IMPORTS)
+def test_a_folder_itself_is_not_run(folder: str) -> None:
+    program = [sys.executable, "-m", folder]
+    ran = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert f"No module named {folder}.__main__" in ran.stderr
+
+
+@pytest.mark.parametrize("folder", IMPORTS)
+@pytest.mark.parametrize("own", ["infra/__init__.py", "infra.py"])
+def test_a_program_may_have_an_infra_of_its_own(tmp_path: Path, own: str, folder: str) -> None:
+    path = tmp_path / own
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+    program = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]; {IMPORTS[folder]}"
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+
+
 def test_a_module_that_is_missing_is_named() -> None:
     program = [sys.executable, "-c", "import contracts.nothing"]
     ran = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert "No module named 'palimpsest.contracts.nothing'" in ran.stderr
+    assert "No module named 'contracts.nothing'" in ran.stderr

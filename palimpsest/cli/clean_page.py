@@ -173,14 +173,14 @@ def _unreadable(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def summary_lines(answer: Mapping[str, Any]) -> list[str]:
     """The summary as about ten sentences, and the unreadable rows."""
-    goes = "would leave" if answer["dry_run"] else "leave"
+    gone = "would be removed" if answer["dry_run"] else "removed"
     by = f", joined only if equal in {' and '.join(answer['by'])}" if answer["by"] else ""
-    stay = f"{answer['kept']:,} stay: the {answer['keep']} of each group"
+    kept = f"{answer['kept']:,} kept: the {answer['keep']} of each group"
     if answer["keep"] == "newest":
-        stay += f", by {answer['moment']}" if answer["moment"] else ", which is the last"
+        kept += f", by {answer['moment']}" if answer["moment"] else ", which is the last"
     lines = [
         f"{counted(answer['rows'], 'row')}, texts in {answer['text'] or 'no column'}{by}",
-        f"{answer['removed']:,} {goes}, {stay}",
+        f"{answer['removed']:,} {gone}, {kept}",
         *(
             f"  {n:,} {'repeated verbatim' if name == EXACT else happened(name)}"
             for name, n in answer["rules"].items()

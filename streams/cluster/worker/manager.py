@@ -288,7 +288,7 @@ class PartitionManager:
         self._metrics.set("palimpsest_inputs_deleted", deleted, *labels)
         if deleted:
             _log.error(
-                "%s/%d: the brokers deleted %d records before any worker had read them: nothing"
+                "%s/%d: the brokers deleted %d offsets before any worker had read them: nothing"
                 " was decided on these. Publish them again, and keep inputs for longer"
                 " (retention.ms)",
                 *at,

@@ -113,7 +113,7 @@ FIGURES = (
         "gauge",
         "Offsets of an input topic that brokers had deleted, at the last assignment, before any"
         " worker read them.",
-        "Alert above 0: these inputs were never decided. Publish them again, and keep inputs for"
+        "Alert above 0: nothing was decided on these inputs. Publish them again, and keep inputs for"
         " longer (`retention.ms`).",
         ("topic", "partition"),
     ),

@@ -57,14 +57,14 @@ def test_the_summary_is_short(palimpsest: CommandLine) -> None:
     file = table(palimpsest, FILE.replace("4,ada,\n", ""))
     ran = palimpsest("clean", file, "--within", ".6", "--keep", "longest")
     assert ran.status == 0, ran.err
-    assert "3 leave, 1 stay: the longest of each group" in ran.out
+    assert "3 removed, 1 kept: the longest of each group" in ran.out
     assert len(ran.out.splitlines()) <= 10
 
 
 def test_the_column_by_which_a_row_is_the_newest_is_named(palimpsest: CommandLine) -> None:
     rows = f"text,created_at\n{DOG},2026-03-02\n{LARGE},2026-03-01\n"
     ran = palimpsest("clean", table(palimpsest, rows), "--keep", "newest")
-    assert "1 stay: the newest of each group, by created_at" in ran.out
+    assert "1 kept: the newest of each group, by created_at" in ran.out
     assert Path("rows.clean.csv").read_text() == f"text,created_at\n{DOG},2026-03-02\n"
     without = table(palimpsest, f"text\n{DOG}\n{LARGE}\n", "without.csv")
     assert "group, which is the last" in palimpsest("clean", without, "--keep", "newest").out
@@ -116,7 +116,7 @@ def test_standard_input_and_output(palimpsest: CommandLine) -> None:
     ):
         ran = palimpsest("clean", "-", "--to", "-", stdin=given)
         assert (ran.status, ran.out) == (0, want)
-        assert "1 left" in ran.err
+        assert "1 removed" in ran.err
     assert palimpsest("clean", "-", stdin=DOG).status == 2
     tried = palimpsest("--json", "clean", "-", "--dry-run", stdin=f"{DOG}\n{DOG}\n")
     assert tried.document["removed"] == 1

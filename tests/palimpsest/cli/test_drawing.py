@@ -551,8 +551,8 @@ CHECKED: dict[str, Any] = {
     "neighbour": None,
     "memory_id": "m",
     "duration_ms": 1.25,
-    "reason": "field",
-    "detail": "no text",
+    "reason": None,
+    "detail": None,
 }
 
 
@@ -561,7 +561,11 @@ CHECKED: dict[str, Any] = {
     [
         ({}, ["stored"]),
         ({"result": "known"}, ["known: stored"]),
-        ({"result": "invalid"}, ["invalid: field: no text"]),
+        (
+            {"result": "invalid", "reason": "field", "detail": "no text"},
+            ["invalid: field: no text"],
+        ),
+        ({"reason": "forgotten", "detail": "it was forgotten"}, ["stored", "it was forgotten"]),
         (
             {"neighbour": {"memory_id": "x", "face": "b"}, "similarity": 0.0},
             ["stored 0.0000", "it would join the memory x", "b"],

@@ -113,8 +113,8 @@ FIGURES = (
         "gauge",
         "Offsets of an input topic that brokers had deleted, at the last assignment, before any"
         " worker read them.",
-        "Alert above 0: nothing was decided on these inputs. Publish them again, and keep inputs for"
-        " longer (`retention.ms`).",
+        "Alert above 0: nothing was decided on these inputs. Publish them again, and keep inputs"
+        " for longer (`retention.ms`).",
         ("topic", "partition"),
     ),
     Figure(

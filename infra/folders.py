@@ -18,6 +18,7 @@ FOLDERS = ("contracts", "projections", "streams")
 
 class _Folders(MetaPathFinder, InspectLoader):
     def find_spec(self, fullname: str, *_path: object) -> ModuleSpec | None:
+        """The file of a folder's module, to be replaced by the package's module."""
         real = _real(fullname)
         if real is None:
             return None

@@ -53,7 +53,7 @@ from palimpsest.contracts.requests import (
 from palimpsest.queries.find import meant
 from palimpsest.queries.ids import forgetting_of, require_owned
 from palimpsest.queries.memories import require_future, speaker_of
-from palimpsest.queries.undoing import Way, as_who_must, request_for
+from palimpsest.queries.undoing import Way, escalation, request_for
 from palimpsest.streams.write.answered import CONFLICT
 from palimpsest.streams.write.serve import execute
 
@@ -137,7 +137,7 @@ class Statements(OpenedStore):
             **attribution,
         )
         if not (by or self._by):
-            request = request.model_copy(update=as_who_must(self._reader, request))
+            request = request.model_copy(update=escalation(self._reader, request))
         return self._writer.ask(request)
 
     def reinstate(
@@ -166,7 +166,7 @@ class Statements(OpenedStore):
             **attribution,
         )
         if not (by or self._by):
-            request = request.model_copy(update=as_who_must(self._reader, request))
+            request = request.model_copy(update=escalation(self._reader, request))
         return self._writer.ask(request)
 
     def update(

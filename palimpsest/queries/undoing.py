@@ -107,8 +107,7 @@ def request_for(
 ) -> Request[Any]:
     """The request that undoes what an id names, or redoes what was undone.
 
-    If it is `by` nobody in particular, it speaks of joins as `as_who_must` does, of updates as an
-    agent, and otherwise as a person.
+    Without `by`, the request is a person's where only a person may make it, else an agent's.
 
     The id is looked up among decisions and other events, then among requests, then among
     candidates. The id of a candidate or a memory names its last update, or its retraction. Raises
@@ -139,7 +138,7 @@ def request_for(
     return request
 
 
-def as_who_must(reader: Reader, request: UnmergeRequest | ReinstateRequest) -> dict[str, Any]:
+def escalation(reader: Reader, request: UnmergeRequest | ReinstateRequest) -> dict[str, Any]:
     """What to change in an agent's request: it is a person's if one spoke last of the named pairs.
 
     That person, who used `merge`, `confirm` or `separate`, may be the caller. What was `asked` does

@@ -44,14 +44,13 @@ def test_a_folder_itself_is_not_run(folder: str) -> None:
     assert f"No module named {folder}.__main__" in ran.stderr
 
 
-@pytest.mark.parametrize("folder", IMPORTS)
-@pytest.mark.parametrize("own", ["infra/__init__.py", "infra.py"])
-def test_a_program_may_have_an_infra_of_its_own(tmp_path: Path, own: str, folder: str) -> None:
-    path = tmp_path / own
-    path.parent.mkdir(exist_ok=True)
-    path.touch()
-    program = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]; {IMPORTS[folder]}"
-    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+def test_with_another_infra_a_folder_is_refused_and_not_copied(tmp_path: Path) -> None:
+    (tmp_path / "infra.py").touch()
+    program = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]; import contracts"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert "No module named 'infra.folders'" in ran.stderr
 
 
 def test_a_module_that_is_missing_is_named() -> None:

@@ -118,13 +118,13 @@ class MemoryFiles:
         """Raise if a line cannot be added: it is invalid, or repeats a forgotten one."""
         for line in lines:
             found = self._agent.check({"text": line, "namespace": path}, source=self._source)
-            if found["reason"] is not None:
-                raise RefusedError(found["reason"], found["detail"] or "a line is not kept")
+            _require_recalled(found["reason"], found["detail"])
 
     def _add(self, path: str, lines: Sequence[str]) -> None:
         if lines:
             rows = [{"text": line, "namespace": path} for line in lines]
-            self._agent.submit(rows, source=self._source)
+            for outcome in self._agent.submit(rows, source=self._source):
+                _require_recalled(outcome.reason, outcome.detail)  # one may be forgotten meanwhile
 
     def _forget(self, memories: Sequence[Shown], *, dry_run: bool = False) -> None:
         if memories:
@@ -146,3 +146,8 @@ def lines_of_range(given: Any, count: int) -> range:
 
 def _is_in(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder}/")
+
+
+def _require_recalled(reason: str | None, detail: str | None) -> None:
+    if reason is not None:
+        raise RefusedError(reason, detail or "a line is not kept")

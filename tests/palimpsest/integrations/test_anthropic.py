@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from palimpsest import Palimpsest
 from palimpsest.anthropic import AsyncPalimpsestMemoryTool, PalimpsestMemoryTool
+from palimpsest.integrations.files import MemoryFiles
 from palimpsest.streams.policies import load_policy
 
 Command = dict[str, Any]
@@ -216,6 +217,16 @@ def test_a_file_is_not_moved_if_a_line_of_it_would_be_withheld(
     with pytest.raises(ToolError, match="Nothing was changed"):
         call(tool, "rename", old_path="/memories/a.md", new_path="/memories/b.md")
     assert (memories.list("ada"), memories.position) == before
+
+
+def test_a_line_that_is_forgotten_while_it_is_added_is_reported(
+    memories: Palimpsest, tool: PalimpsestMemoryTool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = {"owner_id": "ada", "text": "Ada sings", "namespace": "/memories/a.md"}
+    memories.forget([str(memories.submit([gone])[0].memory_id)], by="person")
+    monkeypatch.setattr(MemoryFiles, "_require_kept", lambda *_: None)  # it was not yet, then
+    with pytest.raises(ToolError):
+        call(tool, "create", path="/memories/a.md", file_text="Ada sings")
 
 
 def test_a_model_reads_and_writes_only_its_own_owner(memories: Palimpsest) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,19 @@ def decided(store: Path) -> int:
             return log.count()
     except StoreError:
         return 0
+
+
+def stop_between_commits(child: Child, store: Path) -> None:
+    """Stopped within one, it would keep the file locked, and submitters give up after a while."""
+    with closing(sqlite3.connect(store / "log.sqlite", timeout=1, isolation_level=None)) as log:
+        while True:
+            child.kill(signal.SIGSTOP)
+            try:
+                log.execute("BEGIN IMMEDIATE")
+                log.execute("ROLLBACK")
+                return
+            except sqlite3.OperationalError:
+                child.kill(signal.SIGCONT)
 
 
 def waiting(store: Path) -> int:
@@ -156,7 +170,7 @@ def test_a_waiting_submitter_takes_over_from_a_writer_that_dies(
     with ingesting(forge, store, tmp_path) as (ingest, producer):
         producer.send(rows(40, seed=5))
         until(lambda: decided(store) > 40)
-        ingest.kill(signal.SIGSTOP)
+        stop_between_commits(ingest, store)
         before = decided(store)
         submitters = [
             forge.start(store, ["ingest", "--json", str(file)]),

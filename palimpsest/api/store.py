@@ -117,23 +117,23 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
         source = EmbedderSource(load, model, embedder)
         if cluster is not None:
             log = log_that_follows(folder, needed=not create)
+        else:
+            if create:
+                exchange.make_folder(folder)
+            log = (Log.create if create else Log.open)(folder / LOG_FILE, shared=True)
+        try:
+            if cluster is None:
+                log.require_acknowledged(accept_loss=accept_loss)
             if policy is not None:
                 _warn_of_another(folder, log, wanted)
             _warn_of_another_model(log, source)
-            reader = Reader(folder, log, wanted, source, of_cluster=True)
-            return cls(folder, ClusterWriter(reader, cluster), by)
-        if create:
-            exchange.make_folder(folder)
-        log = (Log.create if create else Log.open)(folder / LOG_FILE, shared=True)
-        try:
-            log.require_acknowledged(accept_loss=accept_loss)
+            if cluster is not None:
+                reader = Reader(folder, log, wanted, source, of_cluster=True)
+                return cls(folder, ClusterWriter(reader, cluster), by)
+            return cls(folder, EmbeddedWriter(Reader(folder, log, wanted, source, wait)), by)
         except BaseException:
             log.close()
             raise
-        if policy is not None:
-            _warn_of_another(folder, log, wanted)
-        _warn_of_another_model(log, source)
-        return cls(folder, EmbeddedWriter(Reader(folder, log, wanted, source, wait)), by)
 
     def agent(self, owner_id: Name, *, actor: Name | None = None) -> Agent:
         """A handle for an agent on the memories of one owner, such as a model's user.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Timer
+from typing import Any
 
 import pytest
 
@@ -292,3 +294,23 @@ def test_the_multilingual_preset_is_standard_at_other_thresholds() -> None:
 
     assert without_numbers(standard) == without_numbers(multilingual)
     assert (standard.model, multilingual.model) == ("all-MiniLM-L6-v2", "multilingual-e5-small")
+
+
+@pytest.mark.parametrize(
+    ("writer", "cluster"),
+    [("EmbeddedWriter", None), ("ClusterWriter", {"bootstrap": "localhost:1"})],
+)
+def test_a_store_that_cannot_be_opened_leaves_its_log_closed(
+    writer: str, cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs: list[Log] = []
+
+    def fail(reader: store_reader.Reader, *_: object) -> None:
+        logs.append(reader.log)
+        raise UsageError("an extra is missing")
+
+    monkeypatch.setattr(store, writer, fail)
+    with pytest.raises(UsageError, match="an extra is missing"):
+        Palimpsest.open(tmp_path, cluster=cluster)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        logs[0].count()

@@ -11,7 +11,7 @@ DOCS = ROOT / "docs"
 FIRST = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
 PAGES = [*(ROOT / name for name in FIRST), *sorted(DOCS.glob("**/*.md"))]
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
-_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^``` ?(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 

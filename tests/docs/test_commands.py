@@ -46,9 +46,11 @@ STILL_WRONG: dict[tuple[str, ...], int] = {
     ("restore", "stdin"): 1,
     ("judge", "doctor"): 1,
     ("judge", "pairs"): 1,
+    ("calibrate", ".005"): 3,
 }
 """A dead letter is as wrong as it was: nothing has been mended. Nothing was retracted. The rules of
-the stand-in tell no synonyms, and it gives no probability by the protocol of the settings."""
+the stand-in tell no synonyms, and it gives no probability by the protocol of the settings. The
+labels are too few for half a percent."""
 IN_BULK = ("reverse", "reinstate", "retract", "restore")
 
 
@@ -159,7 +161,7 @@ def write_inputs() -> None:
 
 
 def write_labels() -> None:
-    """As many labels as the budgets of the pages need, and a policy that they test."""
+    """As many labels as two percent need, and a policy that they test."""
     rows = "\n".join(json.dumps(pair._asdict()) for pair in labels(700))
     for name in ("labelled.jsonl", "develop.jsonl", "check.jsonl"):
         Path(name).write_text(rows)
@@ -204,6 +206,8 @@ def test_it_can_be_typed(line: str, prepared: Prepared, monkeypatch: pytest.Monk
     if words[:2] == ["restore", "--cause"]:
         hidden = asked(prepared.folder, "retract", "--candidate", prepared.joined, "--yes")
         words[2] = hidden["cause"]
+    if words[:2] == ["reinstate", "--cause"]:
+        words[2] = prepared.cause
     if "--folded" in words:
         run("--store", str(prepared.folder), "policy", "set", "namespaced")
         run("--store", str(prepared.folder), "ingest", "-", stdin=FOLDED.encode())

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.docs.pages import DOCS, NAMES, ROOT, links, text_of
+from tests.docs.pages import DOCS, NAMES, ROOT, links, prose, text_of
 
 
 def anchors(name: str) -> set[str]:
@@ -28,6 +28,12 @@ def test_links_of(page: str) -> None:
         assert target.exists(), link
         if anchor and target.suffix == ".md":
             assert anchor in anchors(target.resolve().relative_to(ROOT).as_posix()), link
+
+
+@pytest.mark.parametrize("page", NAMES)
+def test_every_block_of(page: str) -> None:
+    """A fence that is not read as one swallows the blocks and the prose after it."""
+    assert "```" not in prose(page)
 
 
 def test_every_page_is_in_the_index() -> None:

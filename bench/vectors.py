@@ -14,8 +14,8 @@ from palimpsest.streams.embedder import Embedding, Engine
 
 _BATCH = 1024
 _TABLE = """
-create table if not exists embedding (
-    model text, digest blob, vector blob, truncated integer, unknown text,
+create table if not exists embedded (
+    model text, digest blob, vector blob, windows blob, truncated integer, unknown text,
     primary key (model, digest)
 ) without rowid
 """
@@ -60,23 +60,33 @@ class KeptVectors:
 
     def _look_up(self, text: str) -> Embedding | None:
         row = self._kept.execute(
-            "select vector, truncated, unknown from embedding where model = ? and digest = ?",
+            "select vector, windows, truncated, unknown from embedded"
+            " where model = ? and digest = ?",
             (self._key, _digest(text)),
         ).fetchone()
         if row is None:
             return None
-        vector, truncated, unknown = row
-        return Embedding(
-            np.frombuffer(vector, np.float16), bool(truncated), (*json.loads(unknown),)
-        )
+        data, rest, truncated, unknown = row
+        vector = np.frombuffer(data, np.float16)
+        windows = None if rest is None else np.frombuffer(rest, np.float16).reshape(-1, len(vector))
+        return Embedding(vector, bool(truncated), (*json.loads(unknown),), windows=windows)
 
     def _keep(self, made: dict[str, Embedding]) -> None:
         rows = [
-            (self._key, _digest(text), e.vector.tobytes(), e.truncated, json.dumps(e.unknown))
+            (
+                self._key,
+                _digest(text),
+                e.vector.tobytes(),
+                None if e.windows is None else e.windows.tobytes(),
+                e.truncated,
+                json.dumps(e.unknown),
+            )
             for text, e in made.items()
         ]
         with self._kept:
-            self._kept.executemany("insert or replace into embedding values (?, ?, ?, ?, ?)", rows)
+            self._kept.executemany(
+                "insert or replace into embedded values (?, ?, ?, ?, ?, ?)", rows
+            )
 
 
 def _digest(text: str) -> bytes:

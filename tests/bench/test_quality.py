@@ -157,9 +157,14 @@ class Counting:
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
         self.embedded += texts
-        return [
-            Embedding(np.array([len(t), 1], np.float16), len(t) > 9, tuple(t[:1])) for t in texts
-        ]
+        return [self._embedding(text) for text in texts]
+
+    @staticmethod
+    def _embedding(text: str) -> Embedding:
+        windows = np.array([[n, 0] for n in range(9, len(text))], np.float16)
+        vector = np.array([len(text), 1], np.float16)
+        long = len(text) > 9
+        return Embedding(vector, long, tuple(text[:1]), windows=windows if long else None)
 
 
 def test_vectors_are_kept_between_runs(tmp_path: Path) -> None:
@@ -170,6 +175,9 @@ def test_vectors_are_kept_between_runs(tmp_path: Path) -> None:
         found = kept.of(texts, told.append)
         kept.close()
         assert found["a long red hen"].truncated
+        assert found["a long red hen"].windows is not None
+        assert found["a long red hen"].windows.tolist() == [[n, 0] for n in range(9, 14)]
+        assert found["a hen"].windows is None
         assert found["a hen"].unknown == ("a",)
         assert found["a hen"].vector.tolist() == [5, 1]
     assert sorted(engine.embedded) == sorted(texts)

@@ -63,9 +63,10 @@ def coverage(scale: Scale) -> list[Measured]:
     for name, reorder in orders.items():
         share = wrong_certificates(rounds, reorder)
         found.append(_wrong(name, share, rounds, None if "trap" in name else DELTA))
+    runs = scale.of(100, 2_000, 2_000)
     for share in (0.5, 0.8, 0.95):
-        overrated = ever_overrated(share, scale.of(100, 2_000, 2_000))
-        found.append(_wrong(f"detection: {share:.0%} are found", overrated, rounds, 0.01))
+        overrated = ever_overrated(share, runs)
+        found.append(_wrong(f"detection: {share:.0%} are found", overrated, runs, 0.01))
     runs = scale.of(20, 1_000, 1_000)
     for name, shares in MIXES.items():
         missed = 1 - covered(shares, runs)

@@ -9,11 +9,12 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 
 import orjson
 
-from bench.embedding import distinct
 from bench.figure import Measured, Scale
+from bench.sentences import sentences
 from palimpsest import Palimpsest
 
 OWNER = "kafka"
@@ -23,7 +24,7 @@ ISSUE = re.compile(r"KAFKA-\d+")
 
 def identifiers(scale: Scale) -> list[Measured]:
     """How many of 50 issues are found by their id, by meaning alone and together with words."""
-    found = {text: text_id.group(0) for text in _texts(scale) if (text_id := ISSUE.search(text))}
+    found = {text: text_id.group(0) for text in issues(scale) if (text_id := ISSUE.search(text))}
     often = Counter(found.values())
     asked = [text for text, issue in found.items() if often[issue] == 1][:ASKED]
     with (
@@ -49,11 +50,12 @@ def identifiers(scale: Scale) -> list[Measured]:
     return measured
 
 
-def _texts(scale: Scale) -> Iterator[str]:
+def issues(scale: Scale) -> Iterator[str]:
     """Commit subjects that name an issue, or made-up ones."""
     rows = scale.of(200, 1_500, 1_500)
     if scale.data is None:
-        yield from (f"KAFKA-{1_000 + n}: {text}" for n, text in enumerate(distinct(None, rows)))
+        made_up = islice(sentences(), rows)
+        yield from (f"KAFKA-{1_000 + n}: {text}" for n, text in enumerate(made_up))
         return
     with gzip.open(scale.data / "throughput" / "commit_subjects.jsonl.gz") as lines:
         texts = {orjson.loads(line)["text"][:500] for line in lines if b"KAFKA-" in line}

@@ -15,6 +15,7 @@ from bench.__main__ import main
 from bench.against import Compared
 from bench.figure import Measured, Scale
 from bench.filling import fill
+from bench.identifying import issues
 from bench.machine import machine
 from bench.registry import FIGURES
 from bench.scratch import scratch_store
@@ -65,6 +66,10 @@ def test_a_scratch_store_decides_and_projects() -> None:
         assert store.projections.projector.positions() == {"lancedb": head, "duckdb": head}
     assert {one.result for one in known} == {"known"}
     assert {repeat.decision for repeat in repeats} == {"hash_exact"}
+
+
+def test_made_up_issues_are_sentences() -> None:
+    assert next(issues(Scale("small"))) == f"KAFKA-1000: {next(sentences())}"
 
 
 def test_a_figure_holds_by_its_median() -> None:

@@ -16,6 +16,7 @@ from palimpsest.contracts.errors import (
     StoreError,
     TransientError,
     UsageError,
+    WrongFileError,
 )
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ __all__ = [
     "TransientError",
     "UsageError",
     "Verdict",
+    "WrongFileError",
     "clean",
 ]
 

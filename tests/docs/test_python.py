@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import palimpsest
 from palimpsest import Palimpsest
 from palimpsest.server.starting import find_or_start
 from tests.docs.pages import NAMES, ROOT, Block, blocks, text_of
@@ -69,6 +70,11 @@ def test_python_of(page: str) -> None:
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page, "python"):
         run(block, str(ROOT / page), names)
+
+
+def test_the_errors_of_the_page_are_those_that_can_be_imported() -> None:
+    listed = re.findall(r"^\| `(\w+Error)` \|", text_of("docs/python.md"), flags=re.MULTILINE)
+    assert {*listed, "PalimpsestError"} == {name for name in palimpsest.__all__ if "Error" in name}
 
 
 def test_the_readme_runs_again_in_the_same_folder() -> None:

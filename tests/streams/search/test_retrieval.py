@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Literal
 from uuid import uuid4
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from palimpsest.contracts.errors import SearchError
 from palimpsest.contracts.events import Decided
@@ -29,17 +32,20 @@ from palimpsest.contracts.requests import (
     RetractRequest,
     Selection,
 )
+from palimpsest.streams.embedder import Embedding
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.search import cosine
 from palimpsest.streams.search.scope_index import Reach, vector_of
 from palimpsest.streams.write.inputs import Outcome
 from palimpsest.streams.write.serve import execute
 from tests.streams.write.runtime import Runtime, inputs
+from tests.stub_engine import StubEngine
 
 WORDS = "one two three four five six seven eight nine ten alpha bravo delta hotel".split()
 WORDS += "india lima mike oscar papa romeo".split()
 GRAY = Zone(at_least=0.7, action="pending")
 MODEL = load_policy("standard").model
+Numbers = NDArray[np.float16]
 
 
 def row_of(number: int, *places: int, **more: str) -> dict[str, object]:
@@ -202,6 +208,48 @@ def test_another_policy_searches_again_what_could_not_be_searched(
         runtime.writer.use_policy(policy.model_copy(update={"name": "another"}))
         (found,) = runtime.submit(row_of(4, 1))
         assert first.candidate_id in asked(runtime, found)
+
+
+class Changed(StubEngine):
+    """An engine whose vectors change once it is told so."""
+
+    change: Callable[[Numbers], Numbers] | None = None
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        found = super().embed(texts)
+        if self.change is None:
+            return found
+        return [replace(one, vector=self.change(one.vector)) for one in found]
+
+
+@pytest.mark.parametrize("search", ["candidates", "memories"])
+@pytest.mark.parametrize(
+    "change", [lambda vector: vector[:200], lambda vector: vector * np.float16("nan")]
+)
+def test_a_scope_is_searched_again_once_an_unusable_vector_is_retracted(
+    tmp_path: Path,
+    search: Literal["candidates", "memories"],
+    change: Callable[[Numbers], Numbers],
+) -> None:
+    """Such as that of a service whose `dimensions` had been changed for a while."""
+    lenient = rules(CosineCheck(check="cosine", zones=(GRAY,)), search=search).model_copy(
+        update={"search_fails": "store"}
+    )
+    engine = Changed()
+    with Runtime(tmp_path / "log.sqlite", policy=lenient, engine=engine) as runtime:
+        (first,) = runtime.submit(row_of(1))
+        engine.change = change
+        (unusable,) = runtime.submit(row_of(2, *range(10, 20)))
+        engine.change = None
+        runtime.writer.use_policy(lenient.model_copy(update={"search_fails": "stop"}))
+        for number in (3, 4):
+            with pytest.raises(SearchError):
+                runtime.submit(row_of(number, number))
+        selection = Selection(candidate_id=unusable.candidate_id)
+        execute(runtime.writer, RetractRequest(request_id=str(uuid4()), selection=selection))
+        runtime.writer.commit()
+        (found,) = runtime.submit(row_of(5, 5))
+        assert asked(runtime, found) == (first.candidate_id,)
 
 
 def forget(runtime: Runtime, candidate_id: str | None) -> str:

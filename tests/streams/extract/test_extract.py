@@ -313,3 +313,8 @@ def test_add_without_a_key_says_what_is_missing(
 def test_what_a_user_stated_is_kept_in_every_script(said: str, stated: list[str]) -> None:
     rows = statements([Message(role="user", content=said)], {"owner_id": "ada"})
     assert [row["text"] for row in rows] == stated
+
+
+def test_what_a_message_has_besides_is_not_read() -> None:
+    nested = b'{"role": "user", "content": "x", "tools": ' + b"[" * 300 + b"]" * 300 + b"}"
+    assert read_conversation([nested]) == [Message(role="user", content="x")]

@@ -52,11 +52,13 @@ def load_policy(name_or_file: str) -> Policy:
     if shipped is not None:
         return parse_policy(shipped.read_text(), name_or_file)
     file = Path(name_or_file)
-    if not file.is_file():
-        known = ", ".join([*preset_names(), *MODEL_PRESETS.values()])
-        raise UsageError(f"no preset and no file is named {name_or_file!r}; presets: {known}")
     try:
+        if not file.is_file():
+            known = ", ".join([*preset_names(), *MODEL_PRESETS.values()])
+            raise UsageError(f"no preset and no file is named {name_or_file!r}; presets: {known}")
         return parse_policy(file.read_text(encoding="utf-8"), name_or_file, file.parent)
+    except OSError as error:
+        raise UsageError(f"{name_or_file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{name_or_file} is not UTF-8 text") from None
 

@@ -231,6 +231,22 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         load_policy(str(file))
 
 
+def test_a_policy_file_that_cannot_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(write_policy(load_policy("standard")))
+
+    def denied(*_: object, **__: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    for method in ("read_text", "is_file"):
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr(Path, method, denied)
+            with pytest.raises(UsageError, match=r"mine.toml cannot be read: Permission denied"):
+                load_policy(str(file))
+
+
 def test_a_policy_of_languages_alone_is_told_where_to_begin(tmp_path: Path) -> None:
     (file := tmp_path / "mine.toml").write_text("languages = []")
     with pytest.raises(

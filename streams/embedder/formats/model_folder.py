@@ -27,16 +27,12 @@ class ModelFolder:
 
     name: str
     path: Path
+    dimension: int
     max_length: int
     config: dict[str, Any]
     int8: bool = False
 
     unknown: ClassVar[str] = "[UNK]"
-
-    @property
-    def dimension(self) -> int:
-        """The number of components of a vector."""
-        return int(self.config["hidden_size"])
 
     @property
     def exported(self) -> Path | None:
@@ -73,8 +69,15 @@ def read_model_folder(name: str, path: Path, *, int8: bool = False) -> ModelFold
     config = _json(path / "config.json")
     if not (path / "tokenizer.json").is_file():
         raise ModelUnusable(f"{name}: no tokenizer.json in {path}; save the model with a fast one")
-    _check_modules(name, path)
-    return ModelFolder(name, path, _max_length(path, config), config, int8)
+    try:
+        _check_modules(name, path)
+        dimension, max_length = int(config["hidden_size"]), _max_length(path, config)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ModelUnusable(
+            f"{name}: the engine onnx cannot use the configuration in {path} ({error!r}); use the"
+            " engine sentence-transformers"
+        ) from error
+    return ModelFolder(name, path, dimension, max_length, config, int8)
 
 
 def _check_modules(name: str, path: Path) -> None:

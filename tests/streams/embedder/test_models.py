@@ -271,6 +271,24 @@ def test_further_modules_are_refused(copied: Copied) -> None:
         read_model_folder("m", copied(modules=orjson.dumps(modules).decode()))
 
 
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("config", {"model_type": "distilbert", "dim": 768}),
+        ("config", []),
+        ("modules", 1),
+        ("1_Pooling__config", None),
+        ("sentence_bert_config", {"max_seq_length": "long"}),
+    ],
+)
+def test_a_configuration_of_another_form_is_refused(
+    copied: Copied, file: str, content: object
+) -> None:
+    """A DistilBERT has `dim`, not `hidden_size`."""
+    with pytest.raises(ModelUnusable, match="the engine sentence-transformers"):
+        read_model_folder("m", copied(**{file: orjson.dumps(content).decode()}))
+
+
 @pytest.mark.parametrize("missing", ["modules.json", "config.json", "tokenizer.json"])
 def test_an_incomplete_folder_is_refused(copied: Copied, missing: str) -> None:
     with pytest.raises(ModelUnusable, match=missing):

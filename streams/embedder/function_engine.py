@@ -53,8 +53,9 @@ class FunctionEngine:
         """The function's vectors, of unit length before they are rounded."""
         if not texts:
             return np.empty((0, dimension or 0), np.float16)
+        returned = self._function(texts)
         try:
-            rows = np.asarray(self._function(texts), np.float64)
+            rows = np.asarray(returned, np.float64)
         except (TypeError, ValueError) as error:
             raise ModelUnusable(
                 f"{self.model} returned no rows of numbers of one length"

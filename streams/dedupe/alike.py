@@ -29,10 +29,13 @@ class SimilarSets:
         self._having = {token: np.array(numbers) for token, numbers in postings.items()}
         self._sizes = np.array([len(tokens) for tokens in sets], dtype=np.int64)
         self._apart: defaultdict[int, list[int]] = defaultdict(list)
-        found = [self._compared(number, tokens) for number, tokens in enumerate(sets)]
-        over = [np.flatnonzero(scores > above * STEPS) for scores in found]
-        self._near: list[Numbers] = [near[near != n] for n, near in enumerate(over)]
-        self._scores = [scores[near] for scores, near in zip(found, self._near, strict=True)]
+        self._near: list[Numbers] = []
+        self._scores: list[NDArray[np.int64]] = []
+        for number, tokens in enumerate(sets):
+            scores = self._compared(number, tokens)
+            scores[number] = 0
+            self._near.append(np.flatnonzero(scores > above * STEPS))
+            self._scores.append(scores[self._near[-1]])
 
     def _compared(self, number: int, tokens: frozenset[str]) -> NDArray[np.int64]:
         """The scores of one set with all others."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Callable, Iterator
 from itertools import combinations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,3 +54,17 @@ def test_it_clusters_as_a_plain_loop_does(
 
 def test_two_empty_sets_are_not_alike() -> None:
     assert [*SimilarSets([frozenset(), frozenset()], 0.0).clusters()] == []
+
+
+@pytest.fixture
+def traced() -> Iterator[Callable[[], int]]:
+    """The most memory that was used at once, in bytes."""
+    tracemalloc.start()
+    yield lambda: tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+
+def test_memory_grows_with_the_similar_pairs_and_not_with_all(traced: Callable[[], int]) -> None:
+    some = [frozenset({f"of{number // 2}", "all"}) for number in range(3000)]
+    assert sum(1 for _ in SimilarSets(some, 0.5).clusters()) == 1500
+    assert traced() < 16_000_000  # the scores of all pairs take 72 MB

@@ -1,4 +1,4 @@
-"""Compares one query with few rows, in the open segment or picked, for small scopes and new rows.
+"""Compares one query with few rows: all of a small scope, or picked ones.
 
 It gives the same answers as a scan, in a dozen numpy calls instead of sixty. It uses `vecdot`,
 because `@` splits a matrix-vector product among all cores and waits for the slowest: on a busy
@@ -20,30 +20,23 @@ _ROUNDING: Final = 2.0**-23
 
 
 def nearest(
-    query: SearchVector,
-    rows: VectorRows,
-    start: int,
-    floor: float,
-    limit: int,
-    *,
-    best: bool = False,
+    query: SearchVector, rows: VectorRows, floor: float, limit: int, *, best: bool = False
 ) -> list[SearchHit]:
-    """The best `limit` living rows from `start` on with a rounded cosine of at least `floor`.
+    """The best `limit` living rows with a rounded cosine of at least `floor`.
 
-    With `best`, at least the best one. `start` lies in the open segment of `rows`.
+    With `best`, at least the best one. All `rows` are in the open segment.
     """
-    end = len(rows)
-    if start >= end:
+    size = len(rows)
+    if not size:
         return []
-    dots, norms = rows.products(start, query.single), rows.norms[start:end]
-    near = _near(query, dots, norms, floor)
-    found = _hits(query, rows, near + start, floor, limit)
+    dots, norms = rows.products(query.single), rows.norms[:size]
+    found = _hits(query, rows, _near(query, dots, norms, floor), floor, limit)
     if best and not found:
         scale = norms * query.norm
-        rough = np.divide(dots, scale, out=np.zeros(end - start), where=scale > 0)
-        rough[~rows.living[start:end]] = -np.inf
+        rough = np.divide(dots, scale, out=np.zeros(size), where=scale > 0)
+        rough[~rows.living[:size]] = -np.inf
         bar = rough.max() - 2 * (HALF_STEP + _error(query))
-        found = _hits(query, rows, (rough >= bar).nonzero()[0] + start, -1.0)
+        found = _hits(query, rows, (rough >= bar).nonzero()[0], -1.0)
         return ranked(found, 1)
     return ranked(found, limit)
 

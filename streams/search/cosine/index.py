@@ -42,7 +42,7 @@ class VectorIndex:
 
     __slots__ = ("_rows", "dimension")
 
-    def __init__(self, dimension: int = 384) -> None:
+    def __init__(self, dimension: int) -> None:
         self.dimension = dimension
         self._rows = VectorRows(dimension, SEGMENT_ROWS)
 
@@ -77,37 +77,30 @@ class VectorIndex:
         floor: float,
         *,
         limit: int,
-        start: int = 0,
         best: bool = False,
     ) -> list[list[SearchHit]]:
-        """For each query the best `limit` rows from `start` on with a rounded cosine >= `floor`.
+        """For each query the best `limit` rows with a rounded cosine of at least `floor`.
 
         With `best`, the best row even if it is below the floor. Queries have shape (b, dimension).
         Each list is sorted by falling score, then by row.
-        Raises ValueError like `squared_norm`, and if `limit` is below 1 or `start` below 0.
+        Raises ValueError like `squared_norm`, and if `limit` is below 1.
         """
-        _require(limit, start)
+        _require(limit)
         answers: list[list[SearchHit]] = []
         for first in range(0, len(queries), TOGETHER):
             some = Queries(queries[first : first + TOGETHER], self.dimension)
-            answers += self._answers(some, floor, limit, start, best=best)
+            answers += self._answers(some, floor, limit, best=best)
         return answers
 
     def near(
-        self,
-        query: SearchVector,
-        floor: float,
-        *,
-        limit: int,
-        start: int = 0,
-        best: bool = False,
+        self, query: SearchVector, floor: float, *, limit: int, best: bool = False
     ) -> list[SearchHit]:
         """Like `above`, for one query: in a small scope that takes a third of the time."""
-        _require(limit, start)
+        _require(limit)
         self._checked(query)
-        if self._rows.open_from <= start:
-            return nearest(query, self._rows, start, floor, limit, best=best)
-        [hits] = self.above(query.recorded[None], floor, limit=limit, start=start, best=best)
+        if self._rows.open_from == 0:
+            return nearest(query, self._rows, floor, limit, best=best)
+        [hits] = self.above(query.recorded[None], floor, limit=limit, best=best)
         return hits
 
     def cosines(self, query: SearchVector, rows: Sequence[int]) -> list[float | None]:
@@ -143,12 +136,12 @@ class VectorIndex:
         return np.array(rows, np.intp)
 
     def _answers(
-        self, queries: Queries, floor: float, limit: int, start: int, *, best: bool
+        self, queries: Queries, floor: float, limit: int, *, best: bool
     ) -> list[list[SearchHit]]:
         answers: list[list[SearchHit]] = [[] for _ in range(len(queries))]
         under: list[list[SearchHit]] = [[] for _ in range(len(queries))]
-        if start < len(self):
-            near = self._near(queries, floor, limit, start, best=best)
+        if len(self):
+            near = self._near(queries, floor, limit, best=best)
             for query, row, cosine in zip(*(array.tolist() for array in near[:3]), strict=True):
                 rounded = round(cosine, DECIMALS)
                 (answers if rounded >= floor else under)[query].append(SearchHit(row, rounded))
@@ -159,13 +152,13 @@ class VectorIndex:
             ]
         return [ranked(hits, limit) for hits in answers]
 
-    def _near(self, queries: Queries, floor: float, limit: int, start: int, *, best: bool) -> Pairs:
+    def _near(self, queries: Queries, floor: float, limit: int, *, best: bool) -> Pairs:
         """The scored pairs that may be answers; the best so far raise the floors."""
         floors = np.full(len(queries), floor - HALF_STEP)
         tops = np.full(len(queries), -np.inf) if best else None
         found: list[Pairs] = []
         waiting = 0
-        for first, end in self._spans(len(queries), start):
+        for first, end in self._spans(len(queries)):
             found.append(scan(queries, self._rows, first, end, floors, tops))
             if tops is not None:
                 np.maximum.at(tops, found[-1].query, found[-1].low)
@@ -178,23 +171,20 @@ class VectorIndex:
         pairs = _contenders(joined(found), len(queries), limit)
         return _contenders(score(queries, self._rows, pairs), len(queries), limit)
 
-    def _spans(self, queries: int, start: int) -> Iterator[tuple[int, int]]:
-        """Ranges of rows to scan: up to the first whole segment, whole segments, and the rest."""
+    def _spans(self, queries: int) -> Iterator[tuple[int, int]]:
+        """Ranges of rows to scan: whole segments, and the rest."""
         segment, size = self._rows.segment, len(self)
         several = max(1, SCORES // (queries * segment)) * segment
         whole = size // segment * segment
-        while start < size:
-            if start % segment:
-                end = min(start + segment - start % segment, size)
-            else:
-                end = min(start + several, whole) if start < whole else size
-            yield start, end
-            start = end
+        for start in range(0, whole, several):
+            yield start, min(start + several, whole)
+        if whole < size:
+            yield whole, size
 
 
-def _require(limit: int, start: int) -> None:
-    if limit < 1 or start < 0:
-        raise ValueError(f"limit {limit} is under 1 or start {start} under 0")
+def _require(limit: int) -> None:
+    if limit < 1:
+        raise ValueError(f"limit {limit} is under 1")
 
 
 def _contenders(pairs: Pairs, queries: int, limit: int) -> Pairs:

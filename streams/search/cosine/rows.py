@@ -140,9 +140,9 @@ class VectorRows:
             start += len(parts[-1])
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def products(self, start: int, single: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The products of a vector (d,) with the rows from `start` on, in the open segment."""
-        rows = self._open[start - self.open_from : self._size - self.open_from]
+    def products(self, single: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The products of a vector (d,) with the rows of the open segment."""
+        rows = self._open[: self._size - self.open_from]
         if rows.dtype == np.float16:
             return products_with(cast("NDArray[np.float16]", rows), single)
         products: NDArray[np.float32] = np.vecdot(rows, single)

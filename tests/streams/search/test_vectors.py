@@ -119,16 +119,12 @@ def test_the_order_of_the_dimensions_changes_no_bit(seed: int, scale: float) -> 
     n=st.integers(0, 60),
     floor=st.one_of(st.floats(-1.0, 1.0), st.sampled_from([0.0, 1.0, -1.0])),
     limit=st.integers(1, 70),
-    start=st.integers(0, 60),
 )
-def test_it_finds_what_a_plain_loop_finds(
-    seed: int, n: int, floor: float, limit: int, start: int
-) -> None:
+def test_it_finds_what_a_plain_loop_finds(seed: int, n: int, floor: float, limit: int) -> None:
     faces = clustered(seed, n + 3, 24)
-    index = filled(faces[:n])
-    rows = {row: faces[row] for row in range(n) if row >= start}
+    index, rows = filled(faces[:n]), dict(enumerate(faces[:n]))
     expected = [brute(rows, query, floor, limit) for query in faces[n:]]
-    assert index.above(faces[n:], floor, limit=limit, start=start) == expected
+    assert index.above(faces[n:], floor, limit=limit) == expected
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(0, 60), floor=st.floats(0.0, 1.0))
@@ -141,20 +137,13 @@ def test_the_best_comes_even_under_the_floor(seed: int, n: int, floor: float) ->
     assert [index.near(query, floor, limit=3, best=True) for query in ready] == expected
 
 
-@given(seed=st.integers(0, 10_000), cut=st.integers(0, 50), floor=st.floats(-0.5, 1.0))
+@given(seed=st.integers(0, 10_000), floor=st.floats(-0.5, 1.0))
 @settings(max_examples=25)
-def test_neither_batches_nor_starts_change_an_answer(seed: int, cut: int, floor: float) -> None:
+def test_batches_change_no_answer(seed: int, floor: float) -> None:
     faces = clustered(seed, 50, 32)
-    index, first = filled(faces), filled(faces[:cut])
+    index = filled(faces)
     together = index.above(faces[:7], floor, limit=5)
     assert together == [index.above(query[None], floor, limit=5)[0] for query in faces[:7]]
-    old = first.above(faces[:7], floor, limit=5)
-    new = index.above(faces[:7], floor, limit=5, start=cut)
-    merged = [
-        sorted(a + b, key=lambda hit: (-hit.score, hit.row))[:5]
-        for a, b in zip(old, new, strict=True)
-    ]
-    assert together == merged
 
 
 @given(bits=st.lists(st.integers(0, 0x57FF), min_size=24, max_size=600), seed=st.integers(0, 99))
@@ -223,14 +212,9 @@ def test_removed_rows_stay_away_and_replaced_rows_are_what_they_became(
             rows.pop(row, None)
         assert index.above(vector[None], 0.3, limit=4) == [brute(rows, vector, 0.3, 4)]
         assert index.near(ready, 0.3, limit=4) == brute(rows, vector, 0.3, 4)
-        start = int(random.integers(0, size))
-        late = {place: each for place, each in rows.items() if place >= start}
-        best = brute(late, vector, 0.3, 4) or brute(late, vector, -1.0, 1)
-        assert index.above(vector[None], 0.3, limit=4, start=start, best=True) == [best]
-        assert index.near(ready, 0.3, limit=4, start=start, best=True) == best
-        found = index.above(vector[None], 0.3, limit=4, start=start)
-        assert found == [brute(late, vector, 0.3, 4)]
-        assert index.near(ready, 0.3, limit=4, start=start) == found[0]
+        best = brute(rows, vector, 0.3, 4) or brute(rows, vector, -1.0, 1)
+        assert index.above(vector[None], 0.3, limit=4, best=True) == [best]
+        assert index.near(ready, 0.3, limit=4, best=True) == best
         some = random.integers(0, size, 5).tolist()
         scores = [cosine(vector, rows[place]) if place in rows else None for place in some]
         assert index.cosines(ready, some) == scores
@@ -326,10 +310,10 @@ def test_the_largest_codes_do_not_overflow() -> None:
     assert [hit.row for hit in odd] == list(range(1, 64, 2))
 
 
-@pytest.mark.parametrize(("limit", "start"), [(0, 0), (-1, 0), (1, -1)])
-def test_a_limit_or_start_that_makes_no_sense(limit: int, start: int) -> None:
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_that_makes_no_sense(limit: int) -> None:
     one = SearchVector.of(np.ones(4, np.float16))
     with pytest.raises(ValueError, match="limit"):
-        VectorIndex(4).near(one, 0.5, limit=limit, start=start)
+        VectorIndex(4).near(one, 0.5, limit=limit)
     with pytest.raises(ValueError, match="limit"):
-        VectorIndex(4).above(np.ones((1, 4), np.float16), 0.5, limit=limit, start=start)
+        VectorIndex(4).above(np.ones((1, 4), np.float16), 0.5, limit=limit)

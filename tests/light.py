@@ -71,17 +71,15 @@ def _views(_comments: object) -> list[bytes]:
     return []
 
 
-def _load_once(
-    model: str, engine: str, cache_dir: Path, threads: int, tell: Progress
-) -> Measurable:
+def _load_once(model: str, engine: str, cache_dir: Path, tell: Progress) -> Measurable:
     if (model, engine) != (DEFAULT_MODEL, "onnx"):
-        return _load(model, engine, cache_dir, threads, tell)
-    return _default_model(cache_dir, threads)
+        return _load(model, engine, cache_dir, tell)
+    return _default_model(cache_dir)
 
 
 @lru_cache(1)
-def _default_model(cache_dir: Path, threads: int) -> Measurable:
-    return _load(DEFAULT_MODEL, "onnx", cache_dir, threads, lambda *_: None)
+def _default_model(cache_dir: Path) -> Measurable:
+    return _load(DEFAULT_MODEL, "onnx", cache_dir, lambda *_: None)
 
 
 def _say_nothing(_: duckdb.DuckDBPyConnection) -> None: ...

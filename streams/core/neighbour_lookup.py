@@ -46,11 +46,11 @@ class NeighbourLookup:
         self._uncovered: set[str] = set()
         self._entries = {known: ledger.entries[known] for known in self._known}
         protected = policy.protected_categories
-        self.free = admit.candidate.category not in protected
+        free = admit.candidate.category not in protected
         self._eligible = [
             n
             for known, n in self._known.items()
-            if self.free
+            if free
             and self._is_current(self._entries[known])
             and not is_protected(self._entries[known].distinct, protected)
         ]

@@ -15,7 +15,6 @@ from palimpsest.contracts.evidence import BLIND, Verdict
 from palimpsest.contracts.policy import CosineCheck, Policy, Zone
 from palimpsest.contracts.requests import CombineRequest
 from palimpsest.streams.core.combine import hindrance_of
-from palimpsest.streams.core.faces import Face
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.moment import by_moment
 from palimpsest.streams.core.settle import usable
@@ -155,7 +154,7 @@ def _composed(
             return []
         run.left -= 1  # the cluster is joined, so it does not wait
         return _joins(cluster, decision, policy, run, verdict)
-    found = {source for entry in members(cluster) for source in _sources(entry.memory.face)}
+    found = {source for entry in members(cluster) for source in entry.memory.face.sources}
     sources = tuple(sorted(found, key=lambda source: by_moment(ledger.entries[source])))
     if made.text is None or not _can_be_kept(ledger, made.text, sources, cluster, run):
         ids = ", ".join(entry.id for entry in members(cluster))
@@ -166,10 +165,6 @@ def _composed(
     # On each join, so that the rest is recomposed if some are reversed, and no text is replaced.
     text = {"face": "text", "composed": made.text, "sources": sources}
     return [join.model_copy(update=text) for join in proposals]
-
-
-def _sources(face: Face) -> tuple[str, ...]:
-    return face.composition.sources if face.composition else (face.speaker.id,)
 
 
 def _can_be_kept(

@@ -23,19 +23,16 @@ def load_engine(
     engine: str = "onnx",
     *,
     cache_dir: Path | None = None,
-    threads: int | None = None,
     progress: Progress | None = None,
 ) -> Engine:
     """Load `model` (a folder, a model's name, or a hub name) into `engine`.
 
-    `threads` is the number of batches that `onnx` runs in parallel, by default one per usable core.
     `cache_dir` is the folder for graphs that it builds, by default $XDG_CACHE_HOME/palimpsest.
     Raises ModelNotFound, ModelUnusable or EngineMissing, each with advice, and ValueError for an
     unknown engine. The engine `none` always raises EngineMissing; if the policy continues without a
     model, only exact repeats are found.
     """
-    tell = progress or _silent
-    return _load(model, engine, cache_dir or default_cache_dir(), threads or usable_cores(), tell)
+    return _load(model, engine, cache_dir or default_cache_dir(), progress or _silent)
 
 
 def usable_cores() -> int:
@@ -45,14 +42,14 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _load(model: str, engine: str, cache_dir: Path, threads: int, tell: Progress) -> Measurable:
+def _load(model: str, engine: str, cache_dir: Path, tell: Progress) -> Measurable:
     match engine:
         case "onnx":
             from palimpsest.streams.embedder.onnx.engine import OnnxEngine
 
             files = find_model(model, tell)
             graph = graph_of(files, cache_dir, tell)
-            loaded = OnnxEngine(files, graph, threads)
+            loaded = OnnxEngine(files, graph, usable_cores())
             _check_once(loaded, graph, Notes(cache_dir))
             return loaded
         case "sentence-transformers":

@@ -6,6 +6,8 @@ text that says the same may not be among the nearest (docs/guard.md, Names).
 
 from __future__ import annotations
 
+from itertools import islice
+
 from palimpsest.contracts.events import Content
 from palimpsest.streams.core.ledger import Distinct, Scope
 from palimpsest.streams.core.neighbour_lookup import reading_of
@@ -39,7 +41,7 @@ class AlikeIndex:
             for distinct in self._by_words.get(hash(newcomer.fixed), ())
             if distinct.current is not None and passes(self._reading(distinct), newcomer)
         )
-        return [distinct for distinct, _ in zip(found, range(MOST), strict=False)]
+        return [*islice(found, MOST)]
 
     def _reading(self, distinct: Distinct) -> Reading:
         text, vector = distinct.members[0].text, distinct.vector

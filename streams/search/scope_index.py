@@ -335,10 +335,9 @@ class _Rows:
 class _Gone:
     """The forgotten texts of a scope whose rewordings wait for a person; most scopes have none."""
 
-    def __init__(self, scope: Scope, reach: Reach, model: str) -> None:
+    def __init__(self, scope: Scope, reach: Reach) -> None:
         self._scope = scope
         self._reach = reach
-        self._model = model
         self._rows = _Rows(reach.tokens)
         self._texts: list[Distinct] = []
         self._row_of: dict[Distinct, int] = {}
@@ -366,7 +365,7 @@ class _Gone:
             row = self._row_of.setdefault(distinct, len(self._texts))
             if row == len(self._texts):
                 self._texts.append(distinct)
-            self._rows.put(row, distinct.guarded, text, distinct.vector_of(self._model))
+            self._rows.put(row, distinct.guarded, text, distinct.vector_of(self._reach.model))
         self._seen = len(journal)
 
 
@@ -389,12 +388,11 @@ class ScopeIndex:
         self._floor, self._top = reach.near, reach.near_top
         self._model, self._faces = reach.model, reach.faces
         self._rows = _Rows(reach.tokens)
-        self._gone = _Gone(scope, reach, reach.model)
+        self._gone = _Gone(scope, reach)
         self._frames = FrameIndex(scope)
         self._alike = (
             AlikeIndex(scope, tables_of(reach.languages)) if reach.languages is not None else None
         )
-        self._most_framed = reach.frames
         self._seen = self._changed = 0
         self._row_of: dict[Entry, int] = {}
         self._prefetched: Prefetch | None = None
@@ -471,7 +469,7 @@ class ScopeIndex:
         The policy limits the number of the latter; those not in `near` get their cosine. `names`
         are the owner's.
         """
-        if not self._most_framed:
+        if not self._reach.frames:
             return near
         mates = self._frames.of(admit.content, names)
         mates += [one for one in self._changed_by(admit, names) if one not in mates]
@@ -479,7 +477,7 @@ class ScopeIndex:
             return near
         firsts = {
             distinct.current.id: distinct.row
-            for distinct in mates[: self._most_framed]
+            for distinct in mates[: self._reach.frames]
             if distinct.current is not None and distinct.row is not None
         }
         also = tuple(

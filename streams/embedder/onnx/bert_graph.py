@@ -49,11 +49,6 @@ class BertShape:
         )
 
 
-def build_bert_graph(weights: Weights, shape: BertShape) -> OnnxModel:
-    """Build the graph; ModelUnusable if a weight is missing."""
-    return BertGraph(weights, shape).build()
-
-
 class BertGraph:
     """The nodes and constants so far; each method adds some, and returns its output's name.
 

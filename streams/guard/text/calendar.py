@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from palimpsest.streams.guard.text.measures import ORDINAL_ENDINGS
+
 _MONTH_NAMES = (
     "january jan;february feb;march mar;april apr;may;june jun;july jul;august aug;"
     "september sep sept;october oct;november nov;december dec"
@@ -54,7 +56,7 @@ def day_and_month(words: list[str], at: int, day: str) -> tuple[str, int] | None
     return f"@{year}-{month}-{int(day)}", after
 
 
-def month_first(words: list[str], at: int, endings: frozenset[str]) -> tuple[str, int] | None:
+def month_first(words: list[str], at: int) -> tuple[str, int] | None:
     """The term of a date that begins with a month, and its end (``March 10th, 1867``).
 
     None if the word is probably not a month: *may*, *march* and first names without a figure.
@@ -63,7 +65,7 @@ def month_first(words: list[str], at: int, endings: frozenset[str]) -> tuple[str
     day_at = at + 2 if words[at + 1 : at + 2] == ["."] else at + 1
     if day_at < len(words) and _is_day(words[day_at]):
         after = day_at + 1
-        after += after < len(words) and words[after] in endings
+        after += after < len(words) and words[after] in ORDINAL_ENDINGS
         year, after = _year(words, after)
         return f"@{year}-{month}-{int(words[day_at])}", after
     year, after = _year(words, at + 1)

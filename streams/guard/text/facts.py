@@ -66,21 +66,17 @@ def fact(words: list[str], at: int) -> tuple[list[str], int]:
     """The terms of the fact, or else of the word, that begins at ``at``, and its end."""
     word = words[at]
     if DIGITS.match(word):
-        return _number(words, *_swap(figure(words, at)))
+        return _number(words, *figure(words, at))
     if word in NUMBER_WORDS:
-        return _number(words, *_swap(spelled(words, at)))
+        return _number(words, *spelled(words, at))
     if word in _PLAIN_DAYS:
         return [_PLAIN_DAYS[word]], at + 1
-    if word in MONTHS and (date := month_first(words, at, ORDINAL_ENDINGS)):
+    if word in MONTHS and (date := month_first(words, at)):
         return [date[0]], date[1]
     if word in CURRENCY_SIGNS and at + 1 < len(words) and DIGITS.match(words[at + 1]):
         value, after = figure(words, at + 1)
         return ["#" + value, UNITS[word]], after
     return _shaped(words, at)
-
-
-def _swap(found: tuple[str, int]) -> tuple[int, str]:
-    return found[1], found[0]
 
 
 def _shaped(words: list[str], at: int) -> tuple[list[str], int]:
@@ -91,7 +87,7 @@ def _shaped(words: list[str], at: int) -> tuple[list[str], int]:
     return [words[at]], at + 1
 
 
-def _number(words: list[str], at: int, value: str) -> tuple[list[str], int]:
+def _number(words: list[str], value: str, at: int) -> tuple[list[str], int]:
     following = words[at] if at < len(words) else ""
     if ordinal := following in ORDINAL_ENDINGS:
         at += 1

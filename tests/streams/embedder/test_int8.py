@@ -47,7 +47,7 @@ def quiet(_message: str, _share: float | None) -> None:
 
 @pytest.fixture(scope="module")
 def int8(cache_dir: Path) -> OnnxEngine:
-    engine = load_engine(INT8_MODEL, cache_dir=cache_dir, threads=2)
+    engine = load_engine(INT8_MODEL, cache_dir=cache_dir)
     assert isinstance(engine, OnnxEngine)
     return engine
 

@@ -24,7 +24,7 @@ from palimpsest.streams.embedder import (
     notes,
 )
 from palimpsest.streams.embedder.formats.model_folder import ModelFolder, read_model_folder
-from palimpsest.streams.embedder.onnx.bert_graph import BertShape, build_bert_graph
+from palimpsest.streams.embedder.onnx.bert_graph import BertGraph, BertShape
 from palimpsest.streams.embedder.onnx.engine import OnnxEngine
 from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir, graph_of
 from palimpsest.streams.embedder.resolve import locate
@@ -91,7 +91,7 @@ def test_weights_beside_a_graph_give_the_vectors_of_weights_inside(
     folder: ModelFolder, engine: OnnxEngine
 ) -> None:
     weights = load_file(folder.weights)
-    whole = build_bert_graph(weights, BertShape.read(folder.config)).encode()
+    whole = BertGraph(weights, BertShape.read(folder.config)).build().encode()
     inside = OnnxEngine(folder, whole, threads=1)
     assert np.array_equal(inside.vectors(TEXTS), engine.vectors(TEXTS))
 

@@ -136,11 +136,13 @@ def _read(given: Any, part: Sequence[tuple[int, Message]], about: dict[str, str]
         return Extraction(parts=1, unusable=1)
     found = Extraction(parts=1)
     times = {number: message.at for number, message in part}
+    ids: set[str] = set()
     for item in listed:
         row = _row(item, times, about)
         if row is None:
             found.unusable += 1
-        elif row not in found.rows:
+        elif row["id"] not in ids:
+            ids.add(row["id"])
             found.rows.append(row)
             found.messages.append(item.get("message", 0))
     return found

@@ -241,4 +241,4 @@ def exact_decision(policy: Policy, ledger: Ledger, target: Entry, now: datetime)
 def _is_recent(check: RecentCheck, ledger: Ledger, target: Entry, now: datetime) -> bool:
     if check.capacity is not None and ledger.texts - target.text_number >= check.capacity:
         return False
-    return now - target.decided_at <= timedelta(seconds=check.seconds)
+    return (now - target.decided_at) / timedelta(seconds=1) <= check.seconds

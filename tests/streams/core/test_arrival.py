@@ -230,6 +230,12 @@ def test_an_exact_repeat_within_the_window_is_a_recent_capture(after: int, decis
     history.when(say("b", "Tea", after=after)).then(f"b {decision} a")
 
 
+def test_a_window_may_be_longer_than_any_duration() -> None:
+    always = policy(RecentCheck(check="recent", seconds=10**15), ZONES)
+    history = given(say("a", "Tea"), policy=always)
+    history.when(say("b", "Tea", after=10**8)).then("b recent_capture a")
+
+
 def bounded(capacity: int) -> Policy:
     return policy(RecentCheck(check="recent", seconds=300, capacity=capacity), ZONES)
 

@@ -26,6 +26,14 @@ def test_more_living_memories_are_wanted_than_that(count: int, due: bool) -> Non
         assert skipped.detail == f"{count} memories, and the policy wants more than 2"
 
 
+def test_the_hours_may_be_more_than_any_duration() -> None:
+    history = given(*(say(name, f"text of {name}") for name in "abc"), ran("dedupe"))
+    never = RULE.model_copy(update={"hours": 1e15})
+    skipped = not_due(history.ledger, never, "dedupe", history.now)
+    assert skipped is not None
+    assert skipped.reason == "too_soon"
+
+
 @pytest.mark.parametrize(
     ("step", "hours", "due"),
     [("dedupe", 20, True), ("dedupe", 19.99, False), ("dedupe", -1, False), ("review", 0, True)],

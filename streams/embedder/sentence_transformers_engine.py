@@ -37,7 +37,7 @@ class SentenceTransformersEngine:
         # Half-precision weights are widened: every engine computes in the same precision.
         self._model = _load(str(folder or self.model)).float()
         self.dimension = int(self._model.get_embedding_dimension())
-        self._reader = _reader(self.model, self._model)
+        self._reader = reader_of(self.model, self._model)
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
         """Embed all texts, in their order; see `Engine`."""
@@ -75,7 +75,8 @@ def _load(model: str) -> Any:
         ) from error
 
 
-def _reader(name: str, model: Any) -> Tokeniser:
+def reader_of(name: str, model: Any) -> Tokeniser:
+    """The reader of a loaded model's texts. Raises ModelUnusable without a fast tokenizer."""
     fast = getattr(model.tokenizer, "backend_tokenizer", None)
     if fast is None:
         raise ModelUnusable(
@@ -83,4 +84,4 @@ def _reader(name: str, model: Any) -> Tokeniser:
         )
     # A copy: the reader's settings must not affect the model.
     copy = Tokenizer.from_str(fast.to_str())
-    return Tokeniser(copy, int(model.max_seq_length), str(model.tokenizer.unk_token))
+    return Tokeniser(copy, int(model.max_seq_length), model.tokenizer.unk_token)

@@ -50,15 +50,20 @@ class Tokens:
 
 
 class Tokeniser:
-    """Turns texts into tokens with the model's own tokenizer, which it configures."""
+    """Turns texts into tokens with the model's own tokenizer, which it configures.
 
-    def __init__(self, tokenizer: Tokenizer, max_length: int, unknown: str = "[UNK]") -> None:
+    `unknown` is its token for unknown words; None if it has tokens for every word.
+    """
+
+    def __init__(
+        self, tokenizer: Tokenizer, max_length: int, unknown: str | None = "[UNK]"
+    ) -> None:
         # The file has the settings of the training: texts are cut and padded to 128 tokens.
         tokenizer.no_padding()
         tokenizer.enable_truncation(max_length)
         self._tokenizer = tokenizer
         self._max_length = max_length
-        self._unknown = tokenizer.token_to_id(unknown)
+        self._unknown = None if unknown is None else tokenizer.token_to_id(unknown)
 
     def read(self, texts: Sequence[str]) -> list[Tokens]:
         """Tokenise all texts, on all cores, without holding the interpreter lock."""

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
 
 from palimpsest.streams.embedder.formats.model_folder import ModelFolder
+from palimpsest.streams.embedder.sentence_transformers_engine import reader_of
 from palimpsest.streams.embedder.tokens import MAX_UNKNOWN, MAX_WORD, MOST_WINDOWS, Tokeniser
 
 
@@ -88,3 +94,14 @@ def test_a_text_that_fits_has_no_windows(reader: Tokeniser) -> None:
 def test_what_the_model_cannot_tell_is_named_in_the_tail_too(reader: Tokeniser) -> None:
     [tokens] = reader.read(["tea " * 1000 + "🦀"])
     assert tokens.unknown == ("🦀",)
+
+
+def test_a_model_that_knows_every_word_has_no_unknown_ones() -> None:
+    """Its tokenizer has no token for them, but one for the word *None*."""
+    words = Tokenizer(WordLevel({"None": 0, "of": 1, "them": 2}))
+    words.pre_tokenizer = Whitespace()
+    model = SimpleNamespace(
+        tokenizer=SimpleNamespace(backend_tokenizer=words, unk_token=None), max_seq_length=8
+    )
+    [read] = reader_of("any", model).read(["None of them"])
+    assert (read.ids, read.unknown) == ([0, 1, 2], ())

@@ -125,7 +125,7 @@ def in_session(distinct: Distinct, session: str | None) -> bool:
 
 
 def session_texts(ledger: Ledger, admit: Admit, last: int) -> list[Entry]:
-    """The current ones of the session's `last` candidates in the newcomer's scope, oldest first."""
+    """The current ones among the session's `last` candidates in the newcomer's scope, in order."""
     session = admit.candidate.session_id
     scope = ledger.scopes.get(admit.candidate.namespace)
     if session is None or scope is None:
@@ -163,7 +163,7 @@ def _by_cosine(
 ) -> Choice | None:
     """The best neighbour's zone decides; a pair the model cannot tell apart is gray in every zone.
 
-    `looked_at`: the guard checks gray pairs, too, because the judge's fallback would join them.
+    `looked_at`: the guard also checks gray pairs, because the judge's fallback would join them.
     """
     if len(admit.content.text) < check.min_characters:
         return None

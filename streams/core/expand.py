@@ -63,7 +63,7 @@ SomeCommand = TypeVar("SomeCommand", bound=OwnerCommand)
 
 
 def in_one(commands: Sequence[SomeCommand]) -> list[SomeCommand]:
-    """Commands as one unit: whatever waits for any of them is done after the last."""
+    """Commands as one unit: the last one settles what all of them free."""
     more = [command.model_copy(update={"more_follow": True}) for command in commands[:-1]]
     return [*more, *commands[-1:]]
 
@@ -149,7 +149,7 @@ def _questions_before(
 
 
 def _torn(ledger: Ledger, edge: Edge) -> tuple[Memory, ...]:
-    """The two memories of a join if candidates other than its ends, one in each, are separated."""
+    """The two memories of a join if a pair between them, other than its own, is separated."""
     return (edge.newer.memory, edge.older.memory) if is_separated_beside(ledger, edge) else ()
 
 

@@ -63,8 +63,9 @@ def set_expiry(command: SetExpiry, ledger: Ledger, now: datetime) -> Result:
     if entry is None:
         return unknown_candidate(command.candidate_id)
     if entry.expires_at == command.expires_at:
-        when = "never" if entry.expires_at is None else f"at {entry.expires_at.isoformat()}"
-        return Refusal("unchanged", f"candidate {entry.id} expires {when} already")
+        at = entry.expires_at
+        when = "never expires" if at is None else f"expires at {at.isoformat()}"
+        return Refusal("unchanged", f"this changes nothing: candidate {entry.id} {when}")
     if command.rank == "agent" and None in (entry.expires_at, command.expires_at):
         return Refusal("outranked", "only a person may decide that a memory never expires")
     if command.rank == "agent" and entry.pins:

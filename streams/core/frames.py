@@ -67,7 +67,7 @@ def of_one_frame(ledger: Ledger, one: Framed, other: Framed) -> bool:
 
 
 def differs_in_front(ledger: Ledger, memory: Memory, other: Framed) -> bool:
-    """Whether a memory's first words show, before it is read, that its frame is another one."""
+    """Whether a memory's first words show, before it is read, that the two share no frame."""
     return not ledger.names and begins_otherwise(memory.text, other.reading)
 
 

@@ -445,7 +445,7 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
 
 
 def twin_of(entry: Entry, ledger: Ledger, joins: Sequence[Edge] = ()) -> Entry | None:
-    """Another candidate with the text of one that comes back with joins, or with its new face."""
+    """Another candidate with the text of `entry`, or with the face that `joins` would lead to."""
     homes = {entry.memory, *(end.memory for join in joins for end in (join.newer, join.older))}
     return entry.distinct.lives_outside(homes) or _face_beside(ledger, joins, entry)
 

@@ -231,8 +231,8 @@ def record_run(command: RecordRun, policy: Policy, now: datetime) -> Result:
 def set_names(command: SetNames, ledger: Ledger, now: datetime) -> Result:
     """`names_set`: replaces the owner's names; earlier decisions do not change."""
     if command.names == ledger.names:
-        called = ", ".join(command.names) or "nothing"
-        return Refusal("unchanged", f"the names are {called} already")
+        called = ", ".join(command.names) or "none"
+        return Refusal("unchanged", f"these are the owner's names already: {called}")
     data = NamesSetData(
         names=command.names, was=ledger.names, actor=command.actor, because=command.because
     )

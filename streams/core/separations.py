@@ -96,7 +96,7 @@ def stated_pairs(ledger: Ledger, a: Memory, b: Memory) -> Iterator[tuple[Entry, 
 
 
 def is_separated_beside(ledger: Ledger, edge: Edge) -> bool:
-    """Whether candidates other than its ends, one in each of its memories, are separated."""
+    """Whether a pair between the two memories of a join, other than its own, is separated."""
     a, b = edge.older.memory, edge.newer.memory
     if a is b:
         return False

@@ -72,7 +72,9 @@ def update(command: Update, ledger: Ledger, policy: Policy, now: datetime) -> Re
     if rule != "allow" and command.rank == "agent":
         return Refusal("forgotten", "this text was forgotten: only a person may state it again")
     if command.rank == "agent" and _rewords(command, ledger, memory, policy):
-        return Refusal("forgotten", "this rewords what was forgotten: only a person says it again")
+        return Refusal(
+            "forgotten", "this rewords a forgotten text: only a person may state it again"
+        )
     if home is None or home.memory is memory:
         return [_admitted(command, ledger, memory, policy, now)]
     refusal = _hindrance(command, ledger, memory, home)
@@ -99,7 +101,7 @@ def _refusal(command: Update, memory: Memory, said: str) -> Refusal | None:
         return Refusal("moved_on", f"memory {memory.id} has moved on: it is another version now")
     higher = _displaced_by_higher(memory, said, command.rank)
     if higher is not None:
-        return Refusal("outranked", f"a {higher} said that the memory does not say this any more")
+        return Refusal("outranked", f"a {higher} said that the memory no longer says this")
     return None
 
 

@@ -33,11 +33,13 @@ def not_due(ledger: Ledger, rule: Dedupe, step: BatchStep, due: datetime) -> Ski
     """
     count = living(ledger)
     if count <= rule.more_than:
-        few = f"{counted(count, 'memory')}, and the policy wants more than {rule.more_than}"
+        few = f"{counted(count, 'memory')}, and the policy requires more than {rule.more_than}"
         return Skipped("too_few_memories", few)
     last = ledger.runs.get(step)
     if last is not None and (due - last.due) / timedelta(hours=1) < rule.hours:
         last_due = last.due.isoformat(timespec="seconds")
-        soon = f"the last run was due at {last_due}, and the policy wants {rule.hours:g} h between"
+        soon = (
+            f"the last run was due at {last_due}, and the policy requires {rule.hours:g} h between"
+        )
         return Skipped("too_soon", soon)
     return None

@@ -70,7 +70,7 @@ def tells_deed(text: Reading) -> bool:
 
 
 def tells_past(text: Reading) -> bool:
-    """Whether a text says what was so once, and cannot change any more: *used to be a baker*."""
+    """Whether a text says what used to be so, which cannot change now: *used to be a baker*."""
     begins = text.lows[:_SUBJECT]
     return any(
         (pair == ("used", "to") and not _is_be(begins[at - 1 : at]))

@@ -139,7 +139,7 @@ def _label(said: StatedTokens) -> tuple[str, ...] | None:
 
 
 def is_note(text: Reading) -> bool:
-    """Whether a text leaves out of whom it speaks: *home airport: Porto*, *prefers tea*, *no pets*.
+    """Whether a text does not name its subject: *home airport: Porto*, *prefers tea*, *no pets*.
 
     It begins with a label or with what somebody does, or is short and has no verb.
     """

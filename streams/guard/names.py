@@ -214,7 +214,7 @@ def _by_length(names: tuple[str, ...]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _spoken(names: tuple[str, ...]) -> str:
-    """The name that every text is read by: *the user* if it is one, as the table has edits for it.
+    """The name by which every text is read: *the user* if it is one, which the table has edits for.
 
     Otherwise the first in sorted order that is not a pronoun, so that it does not depend on the
     order in which the names were given.

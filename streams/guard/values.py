@@ -72,8 +72,8 @@ _RUN = re.compile(rf"[^{_HIRAGANA}\s、，。．.!！?？「」『』（）()]+"
 def value_keys(text: str, lows: Sequence[str], kinds: Sequence[Kind]) -> Iterator[Key]:
     """What is left of a sentence without each part that may be a value.
 
-    `lows` and `kinds` are its tokens without the last full stop. None for a text that asks or
-    negates.
+    `lows` and `kinds` are its tokens without the last full stop. A text that asks or negates has no
+    keys.
     """
     if not text.isascii() and _KANA_OR_HAN.search(text):
         yield from (_japanese if _KANA.search(text) else _chinese)(text.rstrip("。．.!！"))

@@ -73,5 +73,5 @@ def parse_policy(text: str, origin: str, folder: Path = Path()) -> Policy:
         lacks = any(wrong["type"] == "missing" for wrong in error.errors())
         raise UsageError(
             f"{origin} is not a policy: {wrong_keys(error)}"
-            + "; begin with all of one, as `palimpsest policy show standard` prints it" * lacks
+            + "; start from a complete one, as `palimpsest policy show standard` prints it" * lacks
         ) from None

@@ -220,7 +220,7 @@ def _judge(judge: Judge) -> Iterator[str]:
         if judge.of_owner is not None:
             yield (
                 "For an owner with names, also about the nearest, if either speaks of the owner"
-                f" and their cosine is at least {judge.of_owner}."
+                f" and their cosine is at least {_number(judge.of_owner)}."
             )
         if judge.bridges:
             yield "The judge is also asked about a joined newcomer's neighbours in other memories."

@@ -22,7 +22,7 @@ _MODEL = "multilingual-e5-small"
 
 
 def load_language(file: Path) -> Language:
-    """The language of a file, whose examples hold; UsageError names the key that is wrong."""
+    """The language of a file. Raises UsageError, which names the wrong key or example."""
     try:
         rules = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -40,7 +40,7 @@ def load_language(file: Path) -> Language:
         raise UsageError(f"{file} is not a language: {wrong_keys(error)}") from None
     problems = [*_conflicts(language), *_not_held(examples, tables_of((language,)))]
     if problems:
-        raise UsageError(f"{file} does not hold: " + "; ".join(problems))
+        raise UsageError(f"{file} cannot be used: " + "; ".join(problems))
     return language
 
 

@@ -398,10 +398,9 @@ class ScopeIndex:
         self._prefetched: Prefetch | None = None
 
     def prefetch(self, newcomers: Mapping[str, Vector]) -> None:
-        """Search for all new candidates of a window together; others are searched one by one.
+        """Search for all new candidates of a window together; a single one is left to `_near`.
 
-        Even a single one is prefetched, which costs half. With `search: memories` each decision may
-        change faces, so nothing is prefetched.
+        With `search: memories` each decision may change faces, so nothing is prefetched.
         """
         self._prefetched = None
         self.follow()

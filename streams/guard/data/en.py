@@ -303,7 +303,7 @@ OPPOSITES = frozenset(
         ("closed", "open"), ("shut", "open"), ("dead", "alive"), ("uncertain", "sure"),
     }
 )  # fmt: skip
-"""Pairs of words of which always one or the other is true."""
+"""Pairs of words, one of which is always true."""
 
 TWOFOLD = _words(
     "possible available necessary able aware true fair complete correct visible relevant official"

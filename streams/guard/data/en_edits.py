@@ -18,7 +18,7 @@ class EditRow(NamedTuple):
     passes: Pairs
     """Pairs that it makes near-identical."""
     fails: Pairs
-    """Pairs that look like it and say two things."""
+    """Pairs that look like it but say different things."""
 
 
 ROWS: tuple[EditRow, ...] = (

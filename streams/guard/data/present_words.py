@@ -7,7 +7,7 @@ lists are closed: a text with any other word around them stays as it is.
 from __future__ import annotations
 
 GERMAN_NOW = "jetzt|inzwischen|mittlerweile|derzeit|momentan"
-"""Words for *now* behind which the verb stands before its subject."""
+"""Words for *now*, after which the verb stands before its subject."""
 
 NOW = GERMAN_NOW + "|maintenant|désormais|dorénavant|actuellement|ahora|actualmente"
 """Words for *now* in German, French and Spanish."""

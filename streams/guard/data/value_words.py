@@ -15,9 +15,9 @@ class ValueWords:
     counted: frozenset[str] = frozenset()
     """Words of its table that say what a text is about: verbs and possessives."""
     adding: frozenset[str] = frozenset()
-    """Verbs of which many values can be true at once; in Chinese and Japanese, parts of words."""
+    """Verbs that may have several values at once; in Chinese and Japanese, parts of words."""
     changed: frozenset[str] = frozenset()
-    """Words that say that something is no longer as it was; there, too, parts of words."""
+    """Words that say that something has changed; also parts of words in Chinese and Japanese."""
 
 
 def _of(counted: str = "", adding: str = "", changed: str = "") -> ValueWords:

@@ -207,7 +207,7 @@ def test_a_run_that_is_not_allowed_yet_explains_how(palimpsest: CommandLine) -> 
     assert "layered" not in has_none
     palimpsest.json("policy", "set", "importance")
     few = palimpsest("dedupe", "--dry-run").out
-    assert "the policy wants more than 10" in few
+    assert "the policy requires more than 10" in few
     assert "to include these: --force" in few
     assert "--force" not in palimpsest("dedupe", "--dry-run", "--force").out.partition("plan")[0]
 

@@ -23,7 +23,7 @@ def test_more_living_memories_are_wanted_than_that(count: int, due: bool) -> Non
     assert (skipped is None) is due
     if skipped is not None:
         assert skipped.reason == "too_few_memories"
-        assert skipped.detail == f"{count} memories, and the policy wants more than 2"
+        assert skipped.detail == f"{count} memories, and the policy requires more than 2"
 
 
 def test_the_hours_may_be_more_than_any_duration() -> None:
@@ -48,5 +48,6 @@ def test_hours_are_counted_from_when_the_last_run_of_the_step_was_due(
     if skipped is not None:
         assert skipped.reason == "too_soon"
         assert skipped.detail == (
-            "the last run was due at 2026-01-01T00:00:04+00:00, and the policy wants 20 h between"
+            "the last run was due at 2026-01-01T00:00:04+00:00,"
+            " and the policy requires 20 h between"
         )

@@ -250,7 +250,8 @@ def test_a_policy_file_that_cannot_be_read_is_named(
 def test_a_policy_of_languages_alone_is_told_where_to_begin(tmp_path: Path) -> None:
     (file := tmp_path / "mine.toml").write_text("languages = []")
     with pytest.raises(
-        UsageError, match=r"begin with all of one, as `palimpsest policy show standard` prints it$"
+        UsageError,
+        match=r"start from a complete one, as `palimpsest policy show standard` prints it$",
     ):
         load_policy(str(file))
     file.write_text('kind = "x"\n' + write_policy(load_policy("standard")))

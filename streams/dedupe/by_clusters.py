@@ -67,9 +67,9 @@ def clusters(ledger: Ledger, policy: Policy, check: CosineCheck, run: Run) -> li
     found: list[Cluster] = []
     tables = tables_of(policy.languages)
     for namespace in ledger.scopes:
-        memories = comparable(ledger, policy, namespace, check.min_characters, run)
-        near = _near(memories, check.zones_of(namespace), run, ledger.names, tables)
-        found += _united(ledger, near)
+        for memories in comparable(ledger, policy, namespace, check.min_characters, run):
+            near = _near(memories, check.zones_of(namespace), run, ledger.names, tables)
+            found += _united(ledger, near)
     return sorted(found, key=lambda cluster: (-len(cluster), cluster[-1].newer.place))
 
 
@@ -81,8 +81,6 @@ def _near(
     tables: Tables,
 ) -> list[Near]:
     """Exactly the pairs of a scope that reach a zone, nearest first; ties go to the earlier."""
-    if len(memories) < 2:
-        return []
     speakers = sorted((m.face.speaker for m in memories), key=lambda entry: entry.place)
     vectors = np.stack([vector_of(f.vector) for e in speakers if (f := e.memory.face).vector])
     run.pairs += len(memories) * (len(memories) - 1) // 2

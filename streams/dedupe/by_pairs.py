@@ -123,9 +123,8 @@ def _near(ledger: Ledger, policy: Policy, rule: PairsDedupe, run: Run) -> list[N
     """The pairs in which one memory is among the other's nearest, in any namespace."""
     found: list[Near] = []
     for namespace in ledger.scopes:
-        memories = comparable(ledger, policy, namespace, 0, run)
-        run.pairs += len(memories) * (len(memories) - 1) // 2
-        if len(memories) > 1:
+        for memories in comparable(ledger, policy, namespace, 0, run):
+            run.pairs += len(memories) * (len(memories) - 1) // 2
             found += _in_scope(memories, rule)
     return found
 

@@ -39,30 +39,31 @@ def near_pairs(ledger: Ledger, policy: Policy, rule: TokenDedupe, run: Run) -> l
         return []
     found: list[Near] = []
     for namespace in ledger.scopes:
-        memories = comparable(ledger, policy, namespace, check.min_characters, run)
         floor = check.zones_of(namespace)[-1].at_least
-        if len(memories) > 1:
+        for memories in comparable(ledger, policy, namespace, check.min_characters, run):
             found += _in_scope(ledger, policy, memories, floor, rule, run)
     return sorted(found, key=lambda n: (-n.score, n.older.place, n.newer.place))
 
 
 def comparable(
     ledger: Ledger, policy: Policy, namespace: str, fewest: int, run: Run
-) -> list[Memory]:
+) -> list[list[Memory]]:
     """The current memories of a scope with a vector, except those that only a person may join.
 
-    The run counts all current memories, including short ones, which are not compared.
+    Only vectors of one length can be compared, so memories are in groups by it, each of at least
+    two. The run counts all current memories, including short ones, which are not compared.
     """
     there = [m for m in ledger.memories() if m.namespace == namespace and m.current]
     run.memories += len(there)
     run.all_pairs += len(there) * (len(there) - 1) // 2
-    return [
-        memory
-        for memory in there
-        if memory.face.vector is not None
-        and len(memory.text) >= fewest
-        and not any(e.fields.category in policy.protected_categories for e in memory.members)
-    ]
+    groups: dict[int, list[Memory]] = {}
+    for memory in there:
+        vector, protected = memory.face.vector, policy.protected_categories
+        if vector is None or len(memory.text) < fewest:
+            continue
+        if not any(entry.fields.category in protected for entry in memory.members):
+            groups.setdefault(vector.dimension, []).append(memory)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _in_scope(

@@ -147,4 +147,5 @@ def test_a_batch_run_passes_over_what_has_expired() -> None:
 
 
 def _compared(history: History) -> list[Memory]:
-    return comparable(history.ledger, PLAIN, "default", 0, Run(lambda *_: None))
+    [memories] = comparable(history.ledger, PLAIN, "default", 0, Run(lambda *_: None))
+    return memories

@@ -16,7 +16,7 @@ from palimpsest.streams.dedupe import Run, proposals
 from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.policies import load_policy
 from tests.streams.core.spec import History, content, given, merge, separate
-from tests.streams.dedupe.test_by_tokens import STILL, at, at_cosine
+from tests.streams.dedupe.test_by_tokens import STILL, at, at_cosine, longer
 
 RULES = load_policy("replace-or-merge")
 GRAY, CERTAIN = 22, 5
@@ -97,6 +97,15 @@ def test_the_newest_by_its_moment_speaks_for_a_cluster_of_certain_pairs(
     _, joins = run_of(history, Composes())
     assert [join.decision for join in joins] == ["superseded", "superseded"]
     assert faces(history, joins) == {f"Ada sails on {speaks} lake": "a b c"}
+
+
+def test_vectors_of_one_length_are_compared() -> None:
+    shorter = (at(name, f"Ada sails on {name} lake", 0) for name in "ab")
+    others = (longer(at(name, f"Ada sails on {name} lake", CERTAIN)) for name in "cd")
+    history = given(*shorter, *others, policy=STILL)
+    run, joins = run_of(history, Composes())
+    pairs = [history.name(join.a) + history.name(join.b) for join in joins]
+    assert (pairs, run.memories, run.pairs) == (["ab", "cd"], 4, 2)
 
 
 def test_the_newest_by_its_moment_speaks_also_where_it_is_joined_through_another() -> None:

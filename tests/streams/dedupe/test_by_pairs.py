@@ -13,7 +13,7 @@ from palimpsest.streams.dedupe.by_pairs import PlannedJoin, by_pairs, combine_co
 from palimpsest.streams.dedupe.run import Run
 from palimpsest.streams.policies import load_policy
 from tests.streams.core.spec import ASK, History, Step, combine, content, given, merge, separate
-from tests.streams.dedupe.test_by_tokens import at, unread
+from tests.streams.dedupe.test_by_tokens import at, longer, unread
 
 IMPORTANCE = load_policy("importance")
 assert isinstance(IMPORTANCE.dedupe, PairsDedupe)
@@ -49,6 +49,13 @@ def test_the_sources_of_a_text_are_in_the_order_in_which_they_happened(
     _, [join] = planned(history)
     assert join.text == f"{first} it is. {second} it is"
     assert join.sources == (history.id(first), history.id(second))
+
+
+def test_vectors_of_one_length_are_compared() -> None:
+    shorter = at("a", "a it is", 0), at("b", "b it is", 0)
+    history = near(*shorter, *(longer(at(name, f"{name} it is", 5)) for name in "cd"))
+    run, joins = planned(history)
+    assert (pairs(history, joins), run.memories, run.pairs) == (["ab", "cd"], 4, 2)
 
 
 @pytest.mark.parametrize("later", ["a", "b"])

@@ -20,6 +20,7 @@ from palimpsest.streams.dedupe.near import cosine_of
 from palimpsest.streams.dedupe.run import Proposal
 from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.search.scope_index import vector_of
 from tests.streams.core.spec import (
     History,
     Step,
@@ -78,6 +79,19 @@ def unread(candidate: Step, *words: str) -> Step:
     return step
 
 
+def longer(candidate: Step) -> Step:
+    """The same candidate; its vector has one number more, which is zero."""
+
+    def step(history: History) -> Admit:
+        admit = candidate(history)
+        assert isinstance(admit, Admit)
+        assert admit.content.vector is not None
+        numbers = (*vector_of(admit.content.vector).tolist(), 0.0)
+        return structs.replace(admit, content=content(admit.content.text, numbers))
+
+    return step
+
+
 class Answers:
     """A judge of fixed answers; it keeps what it was asked, request by request."""
 
@@ -131,6 +145,14 @@ def test_the_judge_is_asked_about_near_pairs_that_share_tokens() -> None:
     assert join.evidence.verdicts[0].answer == "same"
     assert (run.memories, run.pairs, run.all_pairs) == (3, 1, 3)
     assert [join["decision"] for join in run.joins] == ["llm_reject"]
+
+
+def test_vectors_of_one_length_are_compared() -> None:
+    """A service whose setting `dimensions` was changed gives vectors of another length."""
+    boats = at("d", "a boat in Bergen is Ada's", 3), at("e", "Bergen has a boat of Ada's", 3)
+    run, joins, _ = run_of(given(*BOATS[:2], *map(longer, boats), policy=STILL))
+    pairs = [[join.evidence.neighbours[0].cosine] for join in joins if hasattr(join, "evidence")]
+    assert (pairs, run.memories, run.pairs) == ([[1.0], [0.9063]], 4, 2)
 
 
 def test_what_differs_is_recorded_so_that_nobody_asks_again() -> None:

@@ -126,7 +126,8 @@ def conflict(
             continue
         highest = max(highest, statement.rank, key=lambda rank: RANKS[rank])
         a, b = (x, y) if x.memory is older.memory else (y, x)
-        found.append(f"{a.id} and {b.id}, through {chain(older, a)} and {chain(b, newer)}")
+        ways = " and ".join(filter(None, (chain(older, a), chain(b, newer))))
+        found.append(f"{a.id} and {b.id}" + (f", through {ways}" if ways else ""))
     if not found:
         return None
     return Refusal(

@@ -61,6 +61,5 @@ def unknown_decision(decision_id: str) -> Refusal:
 
 
 def chain(start: Entry, end: Entry) -> str:
-    """The joins that connect two candidates, in order, for a message."""
-    edges = path(start, end) or []
-    return " → ".join(f"{edge.decision} {edge.id}" for edge in edges) or "themselves"
+    """The joins that connect two candidates, in order, for a message; empty for one candidate."""
+    return " → ".join(f"{edge.decision} {edge.id}" for edge in path(start, end) or ())

@@ -320,6 +320,13 @@ def test_a_former_text_of_the_other_memory_speaks_for_both() -> None:
 def test_it_is_refused_where_separated() -> None:
     history = given(*JOBS, say("ibm", "IBM"), separate("ibm", "meta", rank="judge"))
     history.when(update("google", "x", "IBM", merges=True)).then("refused separated")
+    assert history.detail().endswith(f", through superseded {history.join('meta').id}")
+
+
+def test_a_refusal_about_the_pair_itself_names_no_way_between_them() -> None:
+    history = given(*JOBS, say("ibm", "IBM"), separate("ibm", "google", rank="judge"))
+    history.when(update("google", "x", "IBM", merges=True)).then("refused separated")
+    assert history.detail().endswith(f": {history.id('google')} and {history.id('ibm')}")
 
 
 def test_a_composed_text_of_a_forgotten_source_lives_nowhere() -> None:

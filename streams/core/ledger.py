@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from types import MappingProxyType
 from typing import Literal, NamedTuple, cast
 
@@ -683,7 +684,7 @@ class Ledger:
             entry.edges = ()
             entry.updates = ()
         for scope in self.scopes.values():
-            for distinct in scope.by_hash.values():
+            for distinct in chain.from_iterable(scope.by_search.values()):
                 distinct.members.clear()
                 distinct.alias = None
                 distinct.composed_for = ()

@@ -49,7 +49,9 @@ from palimpsest.streams.core.text import identity_of
 
 Seen = TypeVar("Seen")
 
-TWO_HOMES = Refusal("same_text", "the same text would live in two memories: it can only be one")
+TWO_HOMES = Refusal(
+    "same_text", "the same text would live in two memories, but it may live in one only"
+)
 REPEATED_TEXT = Refusal(
     "same_text",
     "it repeats a text that was composed of the other's, and that text can live in one memory only",

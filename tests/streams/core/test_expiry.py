@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+
 from palimpsest.contracts.events import Decided
+from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.expiry import advance
-from palimpsest.streams.core.ledger import Memory
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.dedupe.due import living
 from palimpsest.streams.dedupe.near import comparable
 from palimpsest.streams.dedupe.run import Run
@@ -149,3 +152,23 @@ def test_a_batch_run_passes_over_what_has_expired() -> None:
 def _compared(history: History) -> list[Memory]:
     [memories] = comparable(history.ledger, PLAIN, "default", 0, Run(lambda *_: None))
     return memories
+
+
+def test_a_dissolved_ledger_leaves_the_collector_no_text_that_was_said_again() -> None:
+    log = given(BUS, say("b", "The bus is late", after=20)).log
+    ledger = Ledger("ada")
+    for event in log:
+        evolve(ledger, event)
+    while gc.collect():
+        pass
+    gc.disable()
+    try:
+        ledger.dissolve()
+        del ledger, event
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        assert not [one for one in gc.garbage if isinstance(one, Entry)]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()

@@ -177,9 +177,9 @@ def _upcast(line: bytes) -> bytes | None:
         envelope = orjson.loads(line)
     except orjson.JSONDecodeError:
         return None
-    if not isinstance(envelope, dict) or envelope.get("type") not in UPCASTERS:
+    if not isinstance(envelope, dict) or str(envelope.get("type")) not in UPCASTERS:
         return None
-    while envelope.get("type") in UPCASTERS:
+    while envelope["type"] in UPCASTERS:
         envelope = UPCASTERS[envelope["type"]](envelope)
     return orjson.dumps(envelope)
 

@@ -84,7 +84,7 @@ def test_an_unknown_version_is_refused(version: str) -> None:
         envelope_of(line(type=version))
 
 
-NO_EVENTS = [b"", b"nonsense", b"[]", b"null", b"{}", line()[:-1]]
+NO_EVENTS = [b"", b"nonsense", b"[]", b"null", b"{}", line()[:-1], line(type=[]), line(type={})]
 
 
 @pytest.mark.parametrize("broken", [*NO_EVENTS, line(data={}), line(time="yesterday")])

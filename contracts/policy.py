@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import operator
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
@@ -446,9 +447,10 @@ def recorded_policy(data: PolicySetData) -> Policy:
     except ValidationError as error:
         errors = error.errors()
     if all(error["type"] == "extra_forbidden" for error in errors):
-        policy = Policy.model_validate(_without(rules, [error["loc"] for error in errors]))
-        if policy.hash == data.hash:
-            return policy
+        with suppress(ValidationError):  # it breaks another rule that a newer version has not
+            policy = Policy.model_validate(_without(rules, [error["loc"] for error in errors]))
+            if policy.hash == data.hash:
+                return policy
     names = ", ".join(".".join(map(str, error["loc"])) for error in errors)
     raise NewerError(
         f"the policy {rules.get('name')!r} was recorded by a newer version of Palimpsest, with"

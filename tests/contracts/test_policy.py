@@ -196,3 +196,12 @@ def test_a_policy_of_a_newer_version_names_what_to_upgrade(tmp_path: Path) -> No
         "the policy 'standard' was recorded by a newer version of Palimpsest, with settings that"
         " this one does not know (foresight): upgrade this one"
     )
+
+
+def test_a_policy_that_a_newer_version_allows_is_not_taken_for_a_bug() -> None:
+    """It has the same check twice, which is found once the unknown setting is left out."""
+    event = policy_event(STANDARD, str(uuid4()), None, datetime(2026, 1, 1, tzinfo=UTC))
+    *others, cosine = event.data.policy["checks"]
+    rules = event.data.policy | {"checks": [*others, cosine, cosine], "foresight": 0}
+    with pytest.raises(NewerError, match=r"does not know \(foresight\)"):
+        recorded_policy(structs.replace(event.data, policy=rules))

@@ -6,7 +6,7 @@ from palimpsest.contracts.answers import NotDone
 from palimpsest.contracts.commands import Operation
 from palimpsest.contracts.errors import RefusedError, no_such_id
 from palimpsest.contracts.events import AnyEvent
-from palimpsest.contracts.identity import decision_id_of
+from palimpsest.contracts.identity import decision_id_or_unchanged
 from palimpsest.streams.write.dry_run import DryRun
 from palimpsest.streams.write.writer import Writer
 
@@ -17,15 +17,12 @@ Executor = Writer | DryRun
 def owner_of_candidate(executor: Executor, candidate_id: str) -> str:
     """The owner of a candidate. Raises RefusedError if it is unknown.
 
-    The id of a candidate's first decision is derived from the candidate's, if that is a UUID.
+    The id of its first decision is derived from the candidate's, however that is spelt.
     """
-    try:
-        owner_id = executor.log.owner_of(decision_id_of(candidate_id))
-    except ValueError:
-        owner_id = None
-    if owner_id is None:
+    found = executor.log.find(decision_id_or_unchanged(candidate_id))
+    if found is None or found.event.subject != candidate_id:
         raise RefusedError("unknown_candidate", no_such_id(candidate_id))
-    return owner_id
+    return found.event.owner_id
 
 
 def owner_of_decision(executor: Executor, decision_id: str) -> str:

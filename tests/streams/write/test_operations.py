@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -33,8 +33,11 @@ from palimpsest.contracts.requests import (
     Selection,
     SeparateRequest,
     SessionRequest,
+    SetExpiryRequest,
     SettleRequest,
+    UndoRequest,
     UnmergeRequest,
+    UpdateRequest,
 )
 from palimpsest.contracts.wire import decode
 from palimpsest.streams.policies import load_policy
@@ -318,8 +321,28 @@ def test_a_policy_that_could_not_be_recorded_is_not_in_force(
 def test_an_id_that_nobody_has_is_refused_with_the_reason(runtime: Runtime, unknown: str) -> None:
     """An id is what a person types: whatever it is, it is not a bug, and stops no writer."""
     [known] = ids(*submit(runtime, "one thing"))
+    for request in requests_about(unknown, known):
+        with pytest.raises(RefusedError):
+            ask(runtime, request)
+    assert runtime.ledger_matches_log()
+
+
+@pytest.mark.parametrize("spell", [str.upper, lambda some_id: some_id.replace("-", "")])
+def test_an_id_that_is_spelt_differently_is_unknown_to_the_writer(
+    runtime: Runtime, spell: Callable[[str], str]
+) -> None:
+    """Callers look ids up first, but anybody may publish a request to a cluster."""
+    known, other = ids(*submit(runtime, "one thing", "another thing"))
+    ask(runtime, MergeRequest(request_id=fresh(), a=known, b=other))
+    for request in requests_about(spell(other), known):
+        with pytest.raises(RefusedError):
+            ask(runtime, request)
+    assert runtime.ledger_matches_log()
+
+
+def requests_about(unknown: str, known: str) -> list[AnyRequest]:
     chosen = unknown or NO_ID  # a selection refuses a blank one itself
-    requests: list[AnyRequest] = [
+    return [
         MergeRequest(request_id=fresh(), a=unknown, b=known),
         MergeRequest(request_id=fresh(), a=known, b=unknown),
         MergeRequest(request_id=fresh(), a=known, b=known, face=unknown),
@@ -340,11 +363,13 @@ def test_an_id_that_nobody_has_is_refused_with_the_reason(runtime: Runtime, unkn
             candidate_id=unknown,
             verdicts=(Verdict(neighbour_id=known, answer="same", model="m", prompt="1"),),
         ),
+        UpdateRequest(request_id=fresh(), memory_id=unknown, text="a"),
+        UndoRequest(request_id=fresh(), candidate_id=unknown),
+        UndoRequest(request_id=fresh(), decision_id=unknown),
+        ForgetRequest(request_id=fresh(), memory_ids=(unknown,)),
+        ForgetRequest(request_id=fresh(), memory_ids=(known, unknown)),
+        SetExpiryRequest(request_id=fresh(), candidate_id=unknown),
     ]
-    for request in requests:
-        with pytest.raises(RefusedError):
-            ask(runtime, request)
-    assert runtime.ledger_matches_log()
 
 
 def test_a_pair_of_two_owners_is_refused(runtime: Runtime) -> None:

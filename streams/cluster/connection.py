@@ -88,13 +88,16 @@ def _require_readable(setting: str, file: Path) -> None:
         raise UsageError(f"{setting} {file}: {error.strerror}") from None
 
 
-ADDRESSES = re.compile(r"[^\s,;/]+:\d+(,[^\s,;/]+:\d+)*")
+ADDRESS = re.compile(r"[^\s,;/]+:([0-9]{1,5})")
+PORTS = range(1, 2**16)
 PREFIX = re.compile(r"[A-Za-z0-9._-]{0,100}")
 
 
 def _addresses(text: str) -> str:
-    if not ADDRESSES.fullmatch(text):
-        raise ValueError("must be HOST:PORT, or several with commas between")
+    for address in text.split(","):
+        found = ADDRESS.fullmatch(address)
+        if found is None or int(found[1]) not in PORTS:
+            raise ValueError("must be HOST:PORT, or several with commas between")
     return text
 
 

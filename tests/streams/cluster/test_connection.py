@@ -90,6 +90,8 @@ def test_a_tls_file_that_is_no_certificate_is_named(tmp_path: Path) -> None:
         {"bootstrap": "kafka"},
         {"bootstrap": "kafka:9092, other:9092"},
         {"bootstrap": ""},
+        {"bootstrap": "kafka:65536"},
+        {"bootstrap": "kafka:0"},
         {"prefix": "a/b"},
         {"unknown": "1"},
     ],

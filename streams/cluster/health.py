@@ -72,7 +72,7 @@ PAGES: Mapping[str, Callable[[Watched], HealthPage]] = {
 _log = logging.getLogger(__name__)
 
 STUCK_SECONDS = 60.0
-"""If records wait and none was taken for this time, /healthz reports the projector as stuck."""
+"""If records wait for this time and none is taken, /healthz reports the projector as stuck."""
 LOOK_SECONDS = 1.0
 """Interval of asking the brokers for the ends of the topics, with a client that only asks, because
 one that reads may report stale ends."""
@@ -110,6 +110,7 @@ class FollowerWatch:
         self._at: dict[TopicPartition, int] = {}
         self._ends: dict[TopicPartition, int] = {}
         self._progress = time.time()
+        self._waits_since = 0.0
         self._caught_up = False
 
     def took(self, records: int, at: Offsets) -> None:
@@ -120,6 +121,8 @@ class FollowerWatch:
 
     def saw(self, ends: Offsets) -> None:
         """Note the current ends of the topics."""
+        if not any(self.lag().values()):
+            self._waits_since = time.time()
         self._ends = dict(ends)
         self._caught_up |= not any(self.lag().values())
 
@@ -134,7 +137,7 @@ class FollowerWatch:
     def stuck(self) -> bool:
         """Whether records wait and none is taken, even during repairs before it follows."""
         waits = any(self.lag().values())
-        return waits and time.time() - self._progress > STUCK_SECONDS
+        return waits and time.time() - max(self._progress, self._waits_since) > STUCK_SECONDS
 
     async def look_loop(self) -> None:
         """Ask for the ends of the topics, for ever; until an answer comes, the last one counts."""

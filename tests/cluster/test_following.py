@@ -279,6 +279,21 @@ def test_it_is_stuck_where_records_wait_and_none_is_taken(monkeypatch: pytest.Mo
     assert not watch.stuck()
 
 
+def test_what_has_just_arrived_does_not_count_as_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that had nothing to do for an hour is asked how it is before it takes the next."""
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)
+    watch = FollowerWatch(NOBODY)
+    watch.took(0, {AT: 9})
+    watch.saw({AT: 9})
+    now += 3600.0
+    watch.saw({AT: 10})
+    assert not watch.stuck()
+    now += pages.STUCK_SECONDS + 1
+    watch.saw({AT: 11})
+    assert watch.stuck()
+
+
 def test_what_it_took_since_the_brokers_were_asked_does_not_count_against_it() -> None:
     watch = FollowerWatch(NOBODY)
     watch.took(0, {AT: 3})

@@ -43,14 +43,14 @@ class PendingTexts:
 
     def new_texts(self, inputs: Sequence[Input], owners: Owners) -> Iterator[str]:
         """The texts that are neither known nor being embedded; counts all candidates as waiting."""
-        for item in inputs:
-            if isinstance(item.meaning, Prepared) and self._is_first(item.meaning):
-                candidate, found = item.meaning.candidate, item.meaning
-                ledger = owners.get(candidate.owner_id).ledger
-                if found.candidate_id in ledger.entries:
-                    continue
-                if verbatim_target(ledger, candidate.namespace, found.content) is None:
-                    yield candidate.text
+        prepared = [item.meaning for item in inputs if isinstance(item.meaning, Prepared)]
+        for first in [*filter(self._is_first, prepared)]:
+            candidate = first.candidate
+            ledger = owners.get(candidate.owner_id).ledger
+            if first.candidate_id in ledger.entries:
+                continue
+            if verbatim_target(ledger, candidate.namespace, first.content) is None:
+                yield candidate.text
 
     def _is_first(self, prepared: Prepared) -> bool:
         key = _key(prepared)

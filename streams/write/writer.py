@@ -167,8 +167,12 @@ class Writer:
 
     def open_window(self, inputs: Sequence[Input]) -> Window:
         """Look the inputs up and submit new texts to the embedder; nothing is decided yet."""
-        texts = list(dict.fromkeys(self._pending_texts.new_texts(inputs, self.owners)))
-        future = self._vectors.submit(texts, self.policy)
+        try:
+            texts = list(dict.fromkeys(self._pending_texts.new_texts(inputs, self.owners)))
+            future = self._vectors.submit(texts, self.policy)
+        except BaseException:
+            self._pending_texts.note_arrived(inputs)
+            raise
         return Window(inputs, texts if future else (), future)
 
     def close_window(self, window: Window, reply_to: Address | None = None) -> list[Outcome]:

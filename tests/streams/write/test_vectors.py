@@ -5,21 +5,23 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import patch
 from uuid import uuid4
 
 import numpy as np
 import pytest
 
 from palimpsest.contracts.answers import Done, Refused
-from palimpsest.contracts.errors import ModelError, SearchError, UsageError
+from palimpsest.contracts.errors import ModelError, SearchError, StoreError, UsageError
 from palimpsest.contracts.events import Decided, Embedded
 from palimpsest.contracts.policy import Policy, TokenCheck
 from palimpsest.contracts.requests import EmbedRequest
 from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write import vectors, writer
+from palimpsest.streams.write.owners import Owners
 from palimpsest.streams.write.serve import PendingRequest, serve
-from tests.streams.write.runtime import Runtime
+from tests.streams.write.runtime import Runtime, inputs
 from tests.stub_engine import StubEngine
 
 STORES = load_policy("namespaced")
@@ -251,3 +253,16 @@ def test_how_long_checks_take_is_reported(tmp_path: Path, plug: Plug) -> None:
         plug.plugged = False
         one.submit(*rows_of("tea"))
     assert told[3:] == ["exact", "total"] * 2
+
+
+@pytest.mark.parametrize(("kind", "call"), [(Embedder, "submit"), (Owners, "get")])
+def test_a_window_that_could_not_be_opened_leaves_no_text_behind(
+    tmp_path: Path, plug: Plug, kind: type, call: str
+) -> None:
+    """Else nobody would embed its texts ahead again: each window would believe another does."""
+    plug.plugged = True
+    with runtime(tmp_path, plug, STOPS) as one:
+        window = inputs(rows_of(LONG, NEAR))
+        with patch.object(kind, call, side_effect=StoreError), pytest.raises(StoreError):
+            one.writer.open_window(window)
+        assert one.writer.open_window(window).texts == [LONG, NEAR]

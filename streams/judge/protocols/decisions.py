@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict
-from typing import Annotated, Any, Literal, cast
+from typing import Any, Literal, cast
 
 import httpx2
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -18,13 +18,12 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.streams.judge.prompts import ANSWERS, Name, Prompt, PromptDecision, decision
 from palimpsest.streams.judge.protocols.contract import (
     Asked,
-    IfValid,
     JudgeMessage,
     NoMessageError,
     adds_up,
     is_probability,
 )
-from palimpsest.streams.judge.protocols.openai_client import Counted, body_of, open_client
+from palimpsest.streams.judge.protocols.openai_client import Reported, body_of, open_client
 from palimpsest.streams.judge.settings import ServiceSettings
 
 CONTRADICTION = "the choice is same, but the probability that they are is below one half"
@@ -60,7 +59,7 @@ class _DecisionAnswer(BaseModel):
 
     answers: dict[str, Any] | list[Any]
     model: str | None = None
-    usage: Annotated[Counted | None, IfValid] = None
+    usage: Reported = None
 
 
 class _Decisions:
@@ -104,7 +103,7 @@ class _Decisions:
             if said is not None
         ]
         return JudgeMessage(
-            answer.usage.usage if answer.usage else None,
+            answer.usage,
             answer.model,
             {"answers": entries},
             probabilities={pair: said[2] for pair, said in found.items() if said is not None},

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import Annotated, Any
+from typing import Any
 
 import orjson
 from openai import BadRequestError, UnprocessableEntityError
@@ -22,11 +22,10 @@ from palimpsest.streams.judge.protocols.contract import (
     NOT_AS_ASKED,
     REFUSED,
     Asked,
-    IfValid,
     JudgeMessage,
     NoMessageError,
 )
-from palimpsest.streams.judge.protocols.openai_client import Counted, body_of, open_client
+from palimpsest.streams.judge.protocols.openai_client import Reported, body_of, open_client
 from palimpsest.streams.judge.settings import ServiceSettings
 
 TOP = 5
@@ -59,7 +58,7 @@ class _Completion(BaseModel):
 
     choices: list[_ChatChoice] = Field(min_length=1)
     model: str | None = None
-    usage: Annotated[Counted | None, IfValid] = None
+    usage: Reported = None
 
 
 class _Alternative(BaseModel):
@@ -108,7 +107,7 @@ class OpenAIChat:
             completion = _Completion.model_validate_json(body)
         except ValidationError:
             raise NoMessageError from None
-        usage = completion.usage.usage if completion.usage else None
+        usage = completion.usage
         [choice, *_] = completion.choices
         if choice.message.refusal or choice.finish_reason == "content_filter":
             return JudgeMessage(usage, completion.model, why=REFUSED)

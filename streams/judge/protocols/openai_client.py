@@ -23,6 +23,7 @@ from palimpsest.streams.judge.protocols.contract import (
     NO_CREDIT,
     NOT_IN_TIME,
     FailedRequestError,
+    IfValid,
     address,
 )
 from palimpsest.streams.judge.settings import ServiceSettings
@@ -36,7 +37,7 @@ class _Details(BaseModel):
     cache_write_tokens: Count = 0
 
 
-class Counted(BaseModel):
+class _Counted(BaseModel):
     """Counts of tokens: the first two of Chat Completions, the next two of decisions."""
 
     prompt_tokens: Count = 0
@@ -57,6 +58,14 @@ class Counted(BaseModel):
             cache_creation_input_tokens=details.cache_write_tokens,
             cache_read_input_tokens=details.cached_tokens,
         )
+
+
+def _usage(given: object) -> Usage | None:
+    return None if given is None else _Counted.model_validate(given).usage
+
+
+Reported = Annotated[Usage | None, BeforeValidator(_usage), IfValid]
+"""The usage in an answer; None if there is none, or none that can be recorded."""
 
 
 def open_client(settings: ServiceSettings, key: str, url: str) -> AsyncOpenAI:

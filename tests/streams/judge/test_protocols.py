@@ -288,6 +288,13 @@ def counts(value: object) -> Change:
     return change
 
 
+def both_counts(value: int) -> Change:
+    """The usage under the names of several protocols at once."""
+    kinds = ("prompt", "completion", "input", "output", "cache_creation_input", "cache_read_input")
+    usage = {f"{kind}_tokens": value for kind in kinds}
+    return lambda body: body | {"usage": usage}
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -309,6 +316,13 @@ def test_an_answer_counts_whatever_its_usage_is(judge: Asking, change: Change) -
     assert verdict.answer == "same"
     assert verdict.calls == 1
     assert verdict.input_tokens == verdict.output_tokens == 0
+
+
+def test_counts_under_two_names_add_up_or_are_left_out(judge: Asking) -> None:
+    """A count may be as large as can be recorded, and its sum with another is then larger."""
+    judge.server.always = Fault(change=both_counts(2**40 - 1))
+    [verdict] = judge.compare(SAME)
+    assert verdict.answer == "same"
 
 
 def test_a_probability_of_no_named_model_is_none(judge: Asking) -> None:

@@ -96,7 +96,7 @@ def more_than(value: Any, most: int) -> bool:
 
 
 INT64, UINT64 = 2**63, 2**64
-_LONG_INTEGER = re.compile(rb"[0-9]{19}")
+LONG_INTEGER = re.compile(rb"[0-9]{19}")
 """Found in every integer of more than 64 bits, and in hardly any row: so it is sought first."""
 _DEEPEST_READ = 500
 
@@ -108,7 +108,7 @@ def read_json(raw: bytes) -> Any:
     orjson.JSONDecodeError.
     """
     found = orjson.loads(raw)
-    if _LONG_INTEGER.search(raw) and any(
+    if LONG_INTEGER.search(raw) and any(
         isinstance(value, float) and abs(value) >= INT64 for value in _values(found)
     ):
         return found if deeper_than(found, _DEEPEST_READ) else json.loads(raw)
@@ -132,9 +132,9 @@ def write_json(
         return written.encode()
 
 
-def has_huge_integer(value: Any) -> bool:
+def has_huge_integer(value: Any, most: int = UINT64 - 1) -> bool:
     """Whether a value holds an integer of more than 64 bits, which the log cannot keep."""
-    return any(isinstance(one, int) and not -INT64 <= one < UINT64 for one in _values(value))
+    return any(isinstance(one, int) and not -INT64 <= one <= most for one in _values(value))
 
 
 def _values(value: Any) -> Iterator[Any]:

@@ -37,6 +37,8 @@ Parsed = TypeVar("Parsed", bound=Model)
 NO_RENAMES: Mapping[str, str] = MappingProxyType({})
 _TYPE_OF_OURS = re.compile(r"palimpsest\.[a-z_]{1,40}\.v\d{1,4}")
 _TOLD_ERRORS = 4
+MOST_USES = 2**31 - 1
+"""Uses in one notice, so that a memory's sum stays a number that a database accepts."""
 NOT_FINITE = "JSON has no NaN and no infinite numbers: leave the field out"
 _BINARY_MODE = ("ce_specversion", "ce-specversion")
 
@@ -229,6 +231,8 @@ def _access(event: Row, data: Row) -> Access:
     access = _check(Access, fields | {"uses": data.get("uses")})
     if access.uses is None:
         return access
+    if any(use.count > MOST_USES for use in access.uses):
+        raise InvalidInputError("field", f"uses: a count is at most {MOST_USES}")
     uses = tuple(
         structs.replace(use, candidate_id=_candidate_id(structs.asdict(use))) for use in access.uses
     )

@@ -38,6 +38,8 @@ from palimpsest.contracts.errors import (
 )
 from palimpsest.contracts.events import AnyEvent, PolicySet
 from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.limits import MOST
+from palimpsest.contracts.model import LONG_INTEGER, has_huge_integer
 from palimpsest.contracts.requests import (
     REQUEST,
     AccessRequest,
@@ -101,6 +103,8 @@ MOST_TOGETHER = 64
 
 _NAME = re.compile(r"\w{1,40}", re.ASCII)
 """Field names that may be quoted in a message; anything else is left out."""
+_AS_TEXT = {"metadata"}
+"""What databases hold as text, with any number in it."""
 ELSEWHERE = "wrong_partition"
 """Why a partition refuses another partition's requests; it always will, so it records nothing."""
 
@@ -288,6 +292,7 @@ def _carry_out(writer: Writer, request: Request[A_co]) -> Answer[A_co]:
     before, start = writer.pending, len(writer.pending.events)
     answer: Answer
     try:
+        _require_recordable(request)
         done = HANDLERS[type(request)](_executor_for(writer, request), request)
         name = None if is_dry_run(request) else undo_id(request, done)
         answer = Done(done if name is None else {**done, "undo": name})
@@ -300,6 +305,14 @@ def _carry_out(writer: Writer, request: Request[A_co]) -> Answer[A_co]:
     if judge and writer.pending.events and writer.pending.events[-1][0] is judge:
         writer.pending.events.pop()  # a dry run, or another partition's: nothing is recorded
     return answer
+
+
+def _require_recordable(request: Request) -> None:
+    """Raise UsageError for an integer that no database holds."""
+    if LONG_INTEGER.search(request.model_dump_json(exclude=_AS_TEXT).encode()) and has_huge_integer(
+        request.model_dump(exclude=_AS_TEXT), MOST
+    ):
+        raise UsageError(f"a number in the request is larger than {MOST}, and cannot be recorded")
 
 
 def _executor_for(writer: Writer, request: Request) -> Executor:

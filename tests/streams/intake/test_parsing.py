@@ -205,6 +205,18 @@ BAD_ROWS = {
         "field",
         "candidate_id: ",
     ),
+    "an access with more uses than a store can add up": (
+        event(
+            type="palimpsest.accessed.v1",
+            data={
+                "owner_id": "ann",
+                "candidate_id": CANDIDATE,
+                "uses": [{"candidate_id": CANDIDATE, "count": 2**31, "at": "2026-01-01T00:00:00Z"}],
+            },
+        ),
+        "field",
+        "uses: ",
+    ),
     "a topic of a wrong type, and no more of it": (
         row(topics=["a", {SECRET: 5}]),
         "field",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from palimpsest.contracts.answers import (
     Concluded,
     Done,
     Failed,
+    Misused,
     Refused,
     from_json,
     result,
@@ -23,6 +25,7 @@ from palimpsest.contracts.commands import EndSession
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, StoreError
 from palimpsest.contracts.events import PolicySet, Settled
 from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.limits import MOST
 from palimpsest.contracts.requests import (
     AnyRequest,
     JoinSelection,
@@ -31,10 +34,12 @@ from palimpsest.contracts.requests import (
     RestoreRequest,
     RetractRequest,
     ReverseRequest,
+    RunRequest,
     Selection,
     SeparateRequest,
     SettleRequest,
     UnmergeRequest,
+    UpdateRequest,
 )
 from palimpsest.contracts.wire import decode
 from palimpsest.streams.embedded.inbox import Inbox
@@ -298,3 +303,38 @@ def test_what_is_no_request_is_reported_without_its_words() -> None:
         with pytest.raises(InvalidInputError, match="not a request that Palimpsest") as told:
             parse_request(newer)
         assert "secret" not in str(told.value)
+
+
+def many(count: int) -> SettleRequest:
+    said = (Verdict(neighbour_id=str(uuid4()), answer="different", input_tokens=count),)
+    return SettleRequest(request_id=str(uuid4()), candidate_id=str(uuid4()), verdicts=said)
+
+
+def ran(count: int) -> RunRequest:
+    request_id, due = str(uuid4()), datetime(2026, 1, 1, tzinfo=UTC)
+    figures = {"removed_count": count}
+    return RunRequest(
+        request_id=request_id, owner_id="ann", step="review", due=due, figures=figures
+    )
+
+
+@pytest.mark.parametrize("about", [many, ran])
+def test_a_number_that_no_database_holds_is_not_recorded(
+    store: Store, about: Callable[[int], AnyRequest]
+) -> None:
+    """It would end the projections of the store, now and whenever it is opened."""
+    for count in (MOST + 1, -MOST - 2, 2**70):
+        [answer] = serve(store.writer, [PendingRequest(about(count))])
+        assert isinstance(answer, Misused)
+        assert str(count) not in answer.detail
+    [answer] = serve(store.writer, [PendingRequest(about(MOST))])
+    assert not isinstance(answer, Misused)
+
+
+def test_metadata_may_have_numbers_without_a_sign(store: Store) -> None:
+    [[entry, *_]] = [[*store.writer.owners.get("ann").ledger.entries.values()]]
+    request = UpdateRequest(
+        request_id=str(uuid4()), memory_id=entry.id, text="Ada sails", metadata={"n": 2**64 - 1}
+    )
+    [answer] = serve(store.writer, [PendingRequest(request)])
+    assert isinstance(answer, Done)

@@ -20,7 +20,7 @@ import orjson
 from aiokafka.errors import GroupCoordinatorNotAvailableError, for_code
 
 from palimpsest.contracts.errors import StoreError, TransientError, UsageError
-from palimpsest.contracts.events import AnyEvent, PolicySet
+from palimpsest.contracts.events import AnyEvent, JudgeSet, PolicySet
 from palimpsest.contracts.wire import envelope_of
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import ExistingTopic, answering, read_metadata
@@ -173,12 +173,13 @@ class _Plan:
     def _from_copy(self) -> Iterator[tuple[int, AnyEvent, bytes]]:
         """The events of the copy that the topic lacks, with their partitions.
 
-        A policy belongs to every partition; events without an owner go to the first of these.
+        A policy or a judge belongs to every partition, as in an import; other events without an
+        owner go to the first of these.
         """
         first = min(self.deleted)
         left_anywhere = {kept for left in self._left.values() for kept in left}
         for event, line in exported_events(self._copy.read()):
-            if isinstance(event, PolicySet):
+            if isinstance(event, PolicySet | JudgeSet):
                 belongs = [p for p in self.deleted if event.id not in self._left[p]]
             elif event.id in left_anywhere:
                 belongs = []

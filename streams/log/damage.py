@@ -19,6 +19,7 @@ from palimpsest.contracts.events import (
     Decided,
     Embedded,
     Erased,
+    ExpirySet,
     Join,
     Joined,
     Redecided,
@@ -154,7 +155,7 @@ def _candidates_named(event: AnyEvent) -> Sequence[str]:
             return event.data.candidate_id, event.data.joined_to
         case Separated():
             return event.data.candidate_id, event.data.other_id
-        case Retracted() | Restored() | Embedded():
+        case Retracted() | Restored() | ExpirySet() | Embedded():
             return (event.data.candidate_id,)
         case Accessed():
             return [event.data.candidate_id, *(use.candidate_id for use in event.data.uses or ())]

@@ -27,6 +27,7 @@ from palimpsest.streams.write.owners import Owners, fold_owner
 from tests.laws.histories import Act, losses, play, policies, stories
 from tests.projections.histories import History
 from tests.recorded.replay import FOLDER
+from tests.streams.core.test_events import everything
 
 SECRET = "violin"
 
@@ -341,3 +342,16 @@ def test_what_was_ever_recorded_is_sound(file: Path) -> None:
     checker = Checker()
     for position, line in enumerate(file.read_bytes().splitlines(), 1):
         checker.check(position, decode(line, position))
+
+
+def test_every_candidate_and_decision_that_the_fold_looks_up_is_checked() -> None:
+    """Else a changed log would end with a bug's error, and not with the event's position."""
+    failed = set()
+    for event in everything().log:
+        try:
+            evolve(Ledger(event.owner_id), event)
+        except KeyError:
+            failed.add(event.type)
+            with pytest.raises(DamagedEventError, match="names"):
+                [*in_order([Recorded(1, event)], event.owner_id)]
+    assert len(failed) > 10

@@ -23,7 +23,7 @@ from palimpsest.contracts.answers import (
 )
 from palimpsest.contracts.commands import EndSession
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, StoreError
-from palimpsest.contracts.events import PolicySet, Settled
+from palimpsest.contracts.events import Figures, PolicySet, Settled
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.limits import MOST
 from palimpsest.contracts.requests import (
@@ -312,7 +312,7 @@ def many(count: int) -> SettleRequest:
 
 def ran(count: int) -> RunRequest:
     request_id, due = str(uuid4()), datetime(2026, 1, 1, tzinfo=UTC)
-    figures = {"removed_count": count}
+    figures: Figures = {"removed_count": count}
     return RunRequest(
         request_id=request_id, owner_id="ann", step="review", due=due, figures=figures
     )

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
 from threading import Thread
 from typing import Any, TypeVar
 
-from aiokafka.errors import KafkaError
-
 from palimpsest.contracts.answers import Answer
-from palimpsest.contracts.errors import TransientError, UsageError
+from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.requests import Request
 from palimpsest.streams.cluster.client.client import Addressed, Client
 from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.metadata import as_transient
 from palimpsest.streams.cluster.topics import read_topics, topic_id
 from palimpsest.streams.write.inputs import Input
 
 Result = TypeVar("Result")
+LATER = "try again later"
 
 
 class ClusterClient:
@@ -63,7 +62,7 @@ class ClusterClient:
 
         async def answer() -> Answer:
             assert self._client is not None
-            with _as_transient():
+            with as_transient(LATER):
                 [answered] = await self._client.ask_each([(request, owner_id)])
             return answered
 
@@ -75,19 +74,8 @@ class ClusterClient:
         return self._run(self._client.behind(followed))
 
     def _run(self, call: Coroutine[Any, Any, Result]) -> Result:
-        with _as_transient():
+        with as_transient(LATER):
             return asyncio.run_coroutine_threadsafe(call, self._loop).result()
-
-
-@contextmanager
-def _as_transient() -> Iterator[None]:
-    """Raise errors of the brokers as TransientError."""
-    try:
-        yield
-    except KafkaError as error:
-        raise TransientError(
-            f"the brokers did not accept it ({type(error).__name__}): try again later"
-        ) from None
 
 
 async def _connected(connection: Connection, followed: Mapping[str, str]) -> Client:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import IncompleteReadError
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from ssl import SSLCertVerificationError, SSLError
@@ -221,6 +221,17 @@ async def answering(connection: Connection) -> AsyncIterator[None]:
     except (KafkaError, TimeoutError) as error:
         raise BrokersAwayError(
             f"no Kafka broker answers at {connection.bootstrap}: {type(error).__name__}"
+        ) from error
+
+
+@contextmanager
+def as_transient(advice: str) -> Iterator[None]:
+    """Raise an error of the brokers as TransientError, with what to do about it."""
+    try:
+        yield
+    except KafkaError as error:
+        raise TransientError(
+            f"the brokers did not accept it ({type(error).__name__}): {advice}"
         ) from error
 
 

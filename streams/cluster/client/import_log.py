@@ -9,6 +9,7 @@ from itertools import islice
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import AnyEvent, JudgeSet, PolicySet
 from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.metadata import as_transient
 from palimpsest.streams.cluster.reader import ends_of, read_to_end, reader
 from palimpsest.streams.cluster.records import Outgoing, policy_record
 from palimpsest.streams.cluster.topics import Topics, partition_of
@@ -31,20 +32,21 @@ async def import_lines(
 
     `read` returns the lines from the start: once to check them, and again to publish them, because
     nothing can be removed from a topic. Raises UsageError if the topic has decisions, StoreError
-    for a line that is not an event or is damaged. An interrupted import leaves topics that are not
-    empty: recreate them, and start again. Running workers are fenced, and read the imported
-    decisions when they restart.
+    for a line that is not an event or is damaged, TransientError if the brokers go away. An
+    interrupted import leaves topics that are not empty: recreate them, and start again. Running
+    workers are fenced, and read the imported decisions when they restart.
     """
-    await _require_empty(connection, topics)
-    for _ in exported_events(read()):
-        pass
-    producers = [PartitionProducer(connection, topics, p) for p in range(topics.partitions)]
-    try:
-        for producer in producers:
-            await producer.start()
-        return await _publish(producers, topics.name("policies"), read(), progress)
-    finally:
-        await asyncio.gather(*(producer.stop() for producer in producers))
+    with as_transient("recreate the topics, and import again"):
+        await _require_empty(connection, topics)
+        for _ in exported_events(read()):
+            pass
+        producers = [PartitionProducer(connection, topics, p) for p in range(topics.partitions)]
+        try:
+            for producer in producers:
+                await producer.start()
+            return await _publish(producers, topics.name("policies"), read(), progress)
+        finally:
+            await asyncio.gather(*(producer.stop() for producer in producers))
 
 
 async def _require_empty(connection: Connection, topics: Topics) -> None:

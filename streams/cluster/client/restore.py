@@ -23,7 +23,12 @@ from palimpsest.contracts.errors import StoreError, TransientError, UsageError
 from palimpsest.contracts.events import AnyEvent, JudgeSet, PolicySet
 from palimpsest.contracts.wire import envelope_of
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.metadata import ExistingTopic, answering, read_metadata
+from palimpsest.streams.cluster.metadata import (
+    ExistingTopic,
+    answering,
+    as_transient,
+    read_metadata,
+)
 from palimpsest.streams.cluster.reader import Records, ends_of, read_to_end, reader
 from palimpsest.streams.cluster.records import Outgoing, decision_record
 from palimpsest.streams.cluster.setup import admin, create_one
@@ -68,9 +73,16 @@ async def restore(
     """Restore the decisions; returns what each partition has, or nothing if nothing was deleted.
 
     Raises UsageError while workers run, or if there would be a gap between copy and topic;
-    StoreError for a damaged copy, or if there is no topic. A restoration that was interrupted after
-    the topic was deleted continues with the saved records.
+    StoreError for a damaged copy, or if there is no topic; TransientError if the brokers go away. A
+    restoration that was interrupted after the topic was deleted continues with the saved records.
     """
+    with as_transient("repeat the command"):
+        return await _restore(connection, copy, progress, dry_run=dry_run)
+
+
+async def _restore(
+    connection: Connection, copy: Copy, progress: Progress, *, dry_run: bool
+) -> list[RestoredPartition]:
     name = Topics(connection.prefix).name("decisions")
     await _require_no_workers(connection)
     there = (await read_metadata(connection, [name])).topics.get(name)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import AsyncMock, MagicMock
 from uuid import uuid4
 
 import pytest
+from aiokafka.errors import KafkaTimeoutError
 
-from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.errors import TransientError, UsageError
 from palimpsest.contracts.evidence import RecordedJudge
 from palimpsest.contracts.wire import encode
+from palimpsest.streams.cluster.client import import_log, restore
 from palimpsest.streams.cluster.client.restore import Copy, _Plan, _require_reached
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import ExistingTopic
@@ -20,6 +24,8 @@ from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.cluster.worker.manager import PartitionManager
 from palimpsest.streams.core.record import judge_event, policy_event
 from palimpsest.streams.policies import load_policy
+
+NOBODY = Connection(bootstrap="nobody:1")
 
 
 def test_a_worker_that_catches_up_is_alive() -> None:
@@ -44,7 +50,28 @@ def test_a_judge_is_restored_to_every_partition_like_a_policy() -> None:
     policy = policy_event(load_policy("standard"), str(uuid4()), None, at)
     copy = Copy(lambda: [encode(policy), encode(judge)], {}, Path("kept"))
     there = ExistingTopic("an id", 3, 1)
-    plan = _Plan(Connection(bootstrap="nobody:1"), Topics("", 3), there, copy)
+    plan = _Plan(NOBODY, Topics("", 3), there, copy)
     plan.deleted = {1: 7, 2: 7}
     found = [(partition, event.id) for partition, event, _ in plan._from_copy()]
     assert found == [(p, event.id) for event in (policy, judge) for p in (1, 2)]
+
+
+@pytest.mark.parametrize("stage", ["_require_empty", "_publish"])
+def test_brokers_that_go_away_during_an_import_are_no_bug(
+    monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    for name in ("_require_empty", "_publish"):
+        monkeypatch.setattr(import_log, name, AsyncMock())
+    monkeypatch.setattr(import_log, "PartitionProducer", MagicMock(return_value=AsyncMock()))
+    monkeypatch.setattr(import_log, stage, AsyncMock(side_effect=KafkaTimeoutError))
+    imported = import_log.import_lines(NOBODY, Topics("", 1), list, print)
+    with pytest.raises(TransientError, match=r"KafkaTimeoutError.*recreate the topics"):
+        asyncio.run(imported)
+
+
+def test_brokers_that_go_away_during_a_restoration_are_no_bug(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(restore, "_require_no_workers", AsyncMock(side_effect=KafkaTimeoutError))
+    with pytest.raises(TransientError, match=r"KafkaTimeoutError.*repeat the command"):
+        asyncio.run(restore.restore(NOBODY, Copy(list, {}, Path("kept")), print))

@@ -6,9 +6,9 @@ import re
 from functools import cached_property
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from palimpsest.contracts.model import Model
+from palimpsest.contracts.model import Strict
 
 _WORD = re.compile(r"[^\W\d_]+(?:['\-][^\W\d_]+)*")
 _UNSPACED = re.compile(
@@ -35,7 +35,7 @@ Words = Annotated[tuple[Word, ...], BeforeValidator(_split)]
 Value = Annotated[int, Field(ge=2, le=99)]
 
 
-class Language(Model):
+class Language(Strict):
     """Words of a language that puts spaces between them, all in small letters.
 
     `words` identify the language of a text: function words and a few everyday ones. `numbers` are
@@ -43,8 +43,6 @@ class Language(Model):
     into another number, or into no count. `months` and `days` begin with January and Monday; each
     entry has its names and abbreviations. `starts` begin sentences and are not names.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     code: Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[a-z0-9]{2,8})*$")]
     words: Annotated[Words, Field(min_length=10)]

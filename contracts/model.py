@@ -37,7 +37,7 @@ class Model(BaseModel):
 
 
 class Strict(Model):
-    """Like `Model`, but unknown fields are refused: a request is understood whole or not at all."""
+    """Like `Model`, but unknown fields are refused: nothing is understood in part."""
 
     model_config = ConfigDict(extra="forbid")
 

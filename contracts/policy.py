@@ -11,14 +11,14 @@ from copy import deepcopy
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from palimpsest.contracts.arguments import Constructed
 from palimpsest.contracts.candidate import CandidateFields, Duration, Kind
 from palimpsest.contracts.errors import NewerError
 from palimpsest.contracts.event_data import PolicySetData
 from palimpsest.contracts.language import Language
-from palimpsest.contracts.model import Model
+from palimpsest.contracts.model import Strict
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
 Action = Literal["auto_reject", "superseded", "pending"]
@@ -48,13 +48,7 @@ class Since(str):
     """
 
 
-class _Strict(Model):
-    """Refuses unknown keys, so that a misspelt key is found when the policy is read."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class RecentCheck(_Strict):
+class RecentCheck(Strict):
     """An exact repeat within `seconds` of the earliest is called `recent_capture`.
 
     With a `capacity`, only if the text is among that many latest texts of the owner.
@@ -65,7 +59,7 @@ class RecentCheck(_Strict):
     capacity: Annotated[int | None, Field(gt=0), ADDED] = None
 
 
-class TokenCheck(_Strict):
+class TokenCheck(Strict):
     """Token Jaccard of at least `threshold` among the `top` nearest → `token_reject`.
 
     With `exclusive`, the Jaccard must exceed it. `tokenizer` defines the tokens: `words` are those
@@ -83,7 +77,7 @@ class TokenCheck(_Strict):
     among: Annotated[Literal["scope", "full_text"], ADDED] = "scope"
 
 
-class SessionCheck(_Strict):
+class SessionCheck(Strict):
     """Cosine of at least `threshold` with one of the session's `last` texts → `session_reject`.
 
     With `nearest`, only with texts of the session that are among that many nearest in the scope.
@@ -96,7 +90,7 @@ class SessionCheck(_Strict):
     nearest: Annotated[int | None, Field(ge=1, le=1000), ADDED] = None
 
 
-class Zone(_Strict):
+class Zone(Strict):
     """What happens at a cosine of `at_least` or more, up to the zone above.
 
     With `guard`, the action needs texts that are near-identical in order and show no cue; pairs
@@ -108,7 +102,7 @@ class Zone(_Strict):
     guard: bool = False
 
 
-class CosineCheck(_Strict):
+class CosineCheck(Strict):
     """The `top` nearest by cosine, each treated as its zone says; below the last zone: stored.
 
     With `near_identical`, pairs that the guard accepts join from that cosine on, whatever their
@@ -151,7 +145,7 @@ Check = Annotated[
 ]
 
 
-class Judge(_Strict):
+class Judge(Strict):
     """What the judge is asked, about how many gray neighbours, and what happens without an answer.
 
     After the gray neighbours come the `frames` newest candidates of the newcomer's frame, whatever
@@ -178,7 +172,7 @@ class Judge(_Strict):
     of_owner: Annotated[Score | None, ADDED] = None
 
 
-class _Dedupe(_Strict):
+class _Dedupe(Strict):
     """The conditions for an owner's run, which a person overrules by `--force`.
 
     There are more than `more_than` living memories, and `hours` have passed since the owner's last
@@ -243,14 +237,14 @@ Worth = Literal["confidence", "importance"]
 """What a candidate says of its own worth, from 0 to 1."""
 
 
-class Absent(_Strict):
+class Absent(Strict):
     """The confidence and importance of candidates that state none."""
 
     confidence: Score | None = None
     importance: Score | None = None
 
 
-class Decay(_Strict):
+class Decay(Strict):
     """How a memory's confidence or importance fades; computed on reading, never written back.
 
     It loses the share `rate` every `days`, once `after_days` have passed since the memory was last
@@ -265,7 +259,7 @@ class Decay(_Strict):
     since: Literal["access", "creation"]
 
 
-class Consolidate(_Strict):
+class Consolidate(Strict):
     """At the end of a session, those of its memories that share most of their words become one.
 
     They are of one category, and the Jaccard of every pair is greater than `above`. Memories of the
@@ -281,7 +275,7 @@ class Consolidate(_Strict):
     protected_kinds: tuple[Kind, ...] = ()
 
 
-class Similar(_Strict):
+class Similar(Strict):
     """The similar facts of a candidate that joins nothing: the `most` nearest, from `at_least` on.
 
     By cosine or token Jaccard, among those that the checks compare. They block nothing.
@@ -291,7 +285,7 @@ class Similar(_Strict):
     most: Annotated[int, Field(ge=1, le=100)] = 5
 
 
-class Recall(_Strict):
+class Recall(Strict):
     """What `recall` leaves out, and whether it records what it found.
 
     Memories whose decayed confidence is below `min_confidence` are left out. With `accessed`, the
@@ -302,7 +296,7 @@ class Recall(_Strict):
     accessed: bool = False
 
 
-class Certificate(_Strict):
+class Certificate(Strict):
     """The labels that a policy's thresholds come from, and what they showed (docs/proof.md).
 
     `risk` says what `budget` is a share of, and `confidence` how sure the bound is. `data` is the
@@ -329,7 +323,7 @@ class Certificate(_Strict):
     held_out_bound: Score
 
 
-class Policy(_Strict, metaclass=Constructed):
+class Policy(Strict, metaclass=Constructed):
     """Thresholds and rules, named by the hash of their content.
 
     With `enabled` false no check runs: exact repeats are joined, as always, and all else is stored.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import cast
 
@@ -62,7 +62,7 @@ class Outgoing:
     topic: str
     value: bytes
     key: bytes | None = None
-    headers: Headers = field(default=())
+    headers: Headers = ()
     partition: int | None = None
 
 

@@ -112,13 +112,6 @@ class Inbox:
                     self.answer(item.id, b"")
         return taken
 
-    def count_waiting(self) -> int:
-        """The number of candidates and requests without an answer."""
-        row = self._database.row(
-            "SELECT count(*) FROM inbox WHERE answered_at IS NULL AND kind <> 'uses'"
-        )
-        return row[0] if row else 0
-
     def answer(self, item_id: int, answer: bytes) -> None:
         """Answer an item, in the transaction of its effect; its body is dropped."""
         self._database.require_transaction()
@@ -126,10 +119,6 @@ class Inbox:
             "UPDATE inbox SET answer = ?, answered_at = ?, body = x'' WHERE id = ?",
             (answer, datetime.now(UTC).timestamp(), item_id),
         )
-
-    def take_answer(self, item_id: int) -> bytes | None:
-        """Remove and return the answer to an item; None while it waits."""
-        return self.take_answers([item_id]).get(item_id)
 
     def take_answers(self, item_ids: Sequence[int]) -> dict[int, bytes]:
         """Remove and return the answers to those items that have one."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from palimpsest.contracts.errors import StoreError, TransientError
@@ -66,10 +65,5 @@ class WriterLock:
             raise TransientError(f"another process writes to the store {self._path.parent}")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 from uuid import uuid4
 
@@ -40,8 +39,6 @@ from palimpsest.streams.judge.storage import FILE, LEASE_SECONDS, Budget, Key, V
 
 if TYPE_CHECKING:
     from palimpsest.streams.judge.service import Service, ServiceReply
-
-__all__ = ["CompositionAnswer", "Judge", "JudgedPair", "PairJudge", "Side"]
 
 SWAPPED = "~swapped"
 """Suffix of a prompt's id in the cache: the pair was shown in reverse order."""
@@ -156,12 +153,7 @@ class Judge:
 
         return Service(self._settings, self.budget, open_exchange(self._settings))
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._service = None
         await self._entered.aclose()
 

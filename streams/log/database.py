@@ -15,7 +15,6 @@ from contextlib import closing, contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 from typing import Any, BinaryIO, Self
 from uuid import uuid4
 
@@ -133,10 +132,6 @@ class Database:
             raise StoreError(f"there is no store at {path}")
         return cls(path, read_only=read_only, shared=shared)
 
-    def sibling(self) -> Self:
-        """Another connection to the same file, for the thread that calls."""
-        return self.open(self.path, read_only=self._read_only)
-
     def close(self) -> None:
         """Close the file; the last process to close it leaves a single file."""
         self._connection.close()
@@ -157,12 +152,7 @@ class Database:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @contextmanager

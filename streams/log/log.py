@@ -268,14 +268,6 @@ class Log(Database):
         row = self.row(counted, (number, most))
         return row[0] if row else 0
 
-    def event_counts(self) -> dict[str, int]:
-        """The number of events of each owner; reads an index from end to end."""
-        rows = self.rows(
-            "SELECT owner_id, n FROM owners JOIN"
-            " (SELECT owner_no, count(*) AS n FROM events GROUP BY owner_no) USING (owner_no)"
-        )
-        return {row[0]: row[1] for row in rows}
-
     def find(self, event_id: str) -> Recorded | None:
         """The event with this id; None if it is unknown, or not an id."""
         key = _key_or_none(event_id)

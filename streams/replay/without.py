@@ -528,11 +528,7 @@ Answered = TypeVar("Answered", Settled, Refused)
 
 
 def _verdicts(event: Settled | Refused) -> tuple[Verdict, ...]:
-    match event:
-        case Settled():
-            return event.data.evidence.verdicts
-        case _:
-            return event.data.verdicts
+    return event.data.evidence.verdicts if isinstance(event, Settled) else event.data.verdicts
 
 
 def _spoken_by(event: Answered, voices: Mapping[str, str]) -> Answered:

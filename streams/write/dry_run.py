@@ -79,9 +79,7 @@ class DryRun:
         """A text without a vector."""
         return content_of(text)
 
-    def new_text(self, text: str) -> Content:
-        """A text without a vector."""
-        return content_of(text)
+    new_text = content
 
     def compared(self, update: Update) -> Update:
         """The update unchanged: without a vector it finds no rewordings."""

@@ -56,9 +56,9 @@ class Loaded:
 class Owners:
     """The loaded owners of one writer. Their ledgers are as of `position`."""
 
-    def __init__(self, log: Log, most_candidates: int = MOST_CANDIDATES) -> None:
+    def __init__(self, log: Log) -> None:
         self._log = log
-        self.most = most_candidates
+        self.most = MOST_CANDIDATES
         self._loaded: OrderedDict[str, Loaded] = OrderedDict()
         self._asked: set[str] = set()
         self._total = 0

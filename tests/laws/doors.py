@@ -124,7 +124,7 @@ class Embedded:
         waiting = inbox.waiting(1)
         number = waiting[0].id if waiting else inbox.put("request", "cli", body)
         serve_all(self.writer, [PendingRequest(parse_request(body), number)])
-        told = inbox.take_answer(number)
+        told = inbox.take_answers([number]).get(number)
         assert told is not None, "a request of the inbox is not answered"
         return from_json(orjson.loads(told))
 

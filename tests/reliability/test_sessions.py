@@ -119,9 +119,9 @@ def test_who_brings_many_requests_decides_on_nobody_elses_candidates(tmp_path: P
         request = ConfirmRequest(request_id=str(uuid4()), decision_id=nobodys)
         [refused] = store.writer.ask_each([request])
         assert isinstance(refused, RefusedError)
-        assert inbox.count_waiting() == 1
+        assert len(inbox.waiting(9)) == 1
         store.writer.serve_left()
-        assert inbox.count_waiting() == 0
+        assert len(inbox.waiting(9)) == 0
 
 
 def test_a_store_that_is_open_twice_records_its_policy_once(tmp_path: Path) -> None:
@@ -163,14 +163,14 @@ def test_an_item_that_meets_a_bug_is_answered_and_the_rest_goes_on(store: Palimp
     no_uuid = inbox.put("request", "inbox", merge_request("no uuid"))
     refused = inbox.put("request", "inbox", merge_request(str(uuid4())))
     store.submit(rows(6))
-    answers = [inbox.take_answer(item) for item in (broken, unread, no_uuid, refused)]
+    answers = [inbox.take_answers([item]).get(item) for item in (broken, unread, no_uuid, refused)]
     assert [answer is not None and answer[:9] for answer in answers] == [
         b'{"failed"',
         b'{"usage":',
         b'{"usage":',
         b'{"refused',
     ]
-    assert inbox.count_waiting() == 0
+    assert len(inbox.waiting(9)) == 0
     assert sound(store)
 
 

@@ -88,7 +88,7 @@ def stop_between_commits(child: Child, store: Path) -> None:
 
 def waiting(store: Path) -> int:
     with Log.open(store / "log.sqlite") as log:
-        return Inbox(log).count_waiting()
+        return len(Inbox(log).waiting(99))
 
 
 def analysts(store: Path) -> Callable[[], dict[str, Any]]:

@@ -317,14 +317,6 @@ class Metrics(Board):
 
         return watched
 
-    def set_queued(self, texts: int) -> None:
-        """Set the number of texts at the embedder."""
-        self.add("palimpsest_embedder_queue", texts)
-
-    def late(self, seconds: float) -> None:
-        """Record a delay of the event loop."""
-        self.observe("palimpsest_event_loop_lag_seconds", seconds)
-
     def text(self) -> bytes:
         """Like `Board.text`."""
         self.set("palimpsest_dead_letters_flood", self.flood.is_on())
@@ -347,9 +339,9 @@ class CountedEmbedder(Embedder):
     def submit(self, texts: Sequence[str]) -> Future[list[Embedding]]:
         """Like `Embedder.submit`."""
         count = len(texts)
-        self._metrics.set_queued(count)
+        self._metrics.add("palimpsest_embedder_queue", count)
         future = super().submit(texts)
-        future.add_done_callback(lambda _: self._metrics.set_queued(-count))
+        future.add_done_callback(lambda _: self._metrics.add("palimpsest_embedder_queue", -count))
         return future
 
 

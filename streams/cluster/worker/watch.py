@@ -227,7 +227,8 @@ class Watch:
         while True:
             due = loop.time() + TICK_SECONDS
             await asyncio.sleep(TICK_SECONDS)
-            self.metrics.late(max(loop.time() - due, 0.0))
+            late = max(loop.time() - due, 0.0)
+            self.metrics.observe("palimpsest_event_loop_lag_seconds", late)
 
     def figures(self) -> bytes:
         """All current metrics."""

@@ -131,9 +131,7 @@ class OpenAIChat:
         await self._client.close()
 
 
-@cache
-def _in_json(prompt: Prompt) -> Prompt:
-    return in_json(prompt)
+_in_json = cache(in_json)
 
 
 def _request(asked: Asked, refused: set[str]) -> dict[str, Any]:

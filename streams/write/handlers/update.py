@@ -53,7 +53,7 @@ def _change(executor: Executor, request: UpdateRequest, owner_id: str) -> Update
     ledger = executor.ledger(owner_id)
     entry = ledger.entries[request.memory_id]
     before, face = version_of(entry.memory), entry.memory.face
-    homes = {twin.memory.id for twin in _with_text(ledger, entry, request.text)} - {entry.memory.id}
+    home = _home_of(request.text, ledger, entry)
     try:
         events = executor.run(executor.compared(_command(executor, ledger, request, entry)))
     except RefusedError as error:
@@ -68,7 +68,7 @@ def _change(executor: Executor, request: UpdateRequest, owner_id: str) -> Update
         "decision_id": joined[-1].id if joined else None,
         "candidate_id": decided.subject if decided else memory.face.speaker.id,
         "displaced": _describe_face(face) if joined else None,
-        "merged": next(iter(homes), None),
+        "merged": home,
         "was": before,
         "version": version_of(memory),
         "memories": pictures([entry]),
@@ -80,10 +80,12 @@ def _describe_face(face: Face) -> Displaced:
     return {"candidate_id": face.speaker.id, "text": face.text}
 
 
-def _with_text(ledger: Ledger, entry: Entry, text: str) -> list[Entry]:
-    """The living candidate of the scope with this text, or the one that speaks it if composed."""
-    target = verbatim_target(ledger, entry.fields.namespace, content_of(text))
-    return [target] if target is not None and target.living else []
+def _home_of(text: str, ledger: Ledger, entry: Entry) -> str | None:
+    """Another living memory of the scope that has this text already."""
+    found = verbatim_target(ledger, entry.fields.namespace, content_of(text))
+    if found is None or not found.living or found.memory is entry.memory:
+        return None
+    return found.memory.id
 
 
 def _command(executor: Executor, ledger: Ledger, request: UpdateRequest, entry: Entry) -> Update:

@@ -40,4 +40,4 @@ def test_what_came_to_the_inbox_during_a_call_is_answered_before_it_ends(
     inbox = Inbox(writer.reader.log)
     with writer.reader.upkeep.writing():
         item = inbox.put("request", "cli", b"no request")
-    assert inbox.take_answer(item) is not None
+    assert inbox.take_answers([item]).get(item) is not None

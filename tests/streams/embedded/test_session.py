@@ -70,7 +70,7 @@ class Held(WriterSession):
         return self.inbox.put("candidates", "test", pack(said, {}))
 
     def answer_to(self, item: int) -> Any:
-        found = self.inbox.take_answer(item)
+        found = self.inbox.take_answers([item]).get(item)
         return None if found is None else orjson.loads(found)
 
     def close(self) -> None:

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.contracts import policy
 from palimpsest.contracts.evidence import Verdict
-from palimpsest.streams.judge.judge import CompositionAnswer, Judge, JudgedPair, Side
+from palimpsest.streams.judge.judge import Judge
+from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.judge.settings import JudgeSettings
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -14,8 +14,9 @@ from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.contracts.events import Decided, Settled
 from palimpsest.contracts.policy import CosineCheck, Zone
 from palimpsest.contracts.policy import Judge as Rules
-from palimpsest.streams.judge.judge import CompositionAnswer, Judge, JudgedPair
+from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.messages import pairs_payload, request, sources_payload
+from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair
 from palimpsest.streams.judge.prompts import Name, prompt
 from palimpsest.streams.policies import load_policy
 from tests.streams.judge.asking import Asking, pair, side

@@ -8,7 +8,8 @@ from pathlib import Path
 from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.streams.judge import storage
-from palimpsest.streams.judge.judge import CompositionAnswer, Judge
+from palimpsest.streams.judge.judge import Judge
+from palimpsest.streams.judge.pairs import CompositionAnswer
 from palimpsest.streams.judge.storage import FILE, Key, VerdictCache
 from tests.streams.judge.asking import Asking, pair, side
 

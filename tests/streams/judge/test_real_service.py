@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from palimpsest.contracts import policy
-from palimpsest.streams.judge.judge import CompositionAnswer, Judge
+from palimpsest.streams.judge.judge import Judge
+from palimpsest.streams.judge.pairs import CompositionAnswer
 from palimpsest.streams.judge.settings import JudgeSettings
 from tests.streams.judge.asking import pair, side
 

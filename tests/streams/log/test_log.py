@@ -134,7 +134,7 @@ def test_owners_are_listed_once_and_counted(log: Log) -> None:
     append(log, refused(4, "b"))
     assert list(log.owners()) == ["a", "b", "ö"]
     assert list(log.owners(after="a")) == ["b", "ö"]
-    assert log.event_counts() == {"": 1, "a": 1, "b": 2, "ö": 1}
+    assert [log.count_of(owner, 9) for owner in ("", "a", "b", "ö", "c")] == [1, 1, 2, 1, 0]
 
 
 def test_owners_with_events_between_two_positions_are_named(log: Log) -> None:
@@ -213,7 +213,7 @@ def test_appending_outside_a_transaction_is_a_bug(log: Log) -> None:
 
 
 def test_what_was_committed_is_seen_by_others_and_nothing_before(log: Log) -> None:
-    with log.sibling() as other:
+    with Log.open(log.path) as other:
         with log.transaction():
             log.append([refused(1)])
             assert other.head() == 0
@@ -228,7 +228,7 @@ def test_a_log_belongs_to_its_thread(log: Log) -> None:
             log.head()
         except sqlite3.ProgrammingError as error:
             caught.append(error)
-        with log.sibling() as own:
+        with Log.open(log.path) as own:
             assert own.head() == 0
 
     thread = threading.Thread(target=use)
@@ -300,8 +300,8 @@ def test_a_newer_format_is_reported(log: Log) -> None:
 
 def test_a_reader_cannot_write(log: Log) -> None:
     append(log, refused(1))
-    with Log.open(log.path, read_only=True) as reader, reader.sibling() as other:
-        assert other.head() == 1
+    with Log.open(log.path, read_only=True) as reader:
+        assert reader.head() == 1
         with pytest.raises(StoreError, match="read-only"):
             append(reader, refused(2))
 
@@ -386,7 +386,7 @@ def test_an_import_is_the_export_byte_for_byte(log: Log, tmp_path: Path) -> None
         assert import_lines(copy, exported, told.append) == CHUNK + 11
         assert [line + b"\n" for _, line in copy.lines()] == exported
         assert copy.last_policy() == policy_set("p")
-        assert copy.event_counts() == log.event_counts()
+        assert [*copy.owners()] == [*log.owners()]
     assert told == [CHUNK, CHUNK + 11]
 
 

@@ -25,7 +25,6 @@ from palimpsest.streams.intake import understand
 from palimpsest.streams.log.dead_letters import DeadLetters
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.inputs import Input, Outcome
-from palimpsest.streams.write.owners import Owners
 from palimpsest.streams.write.writer import MANY, Writer
 from tests.reliability.rows import BROKEN, lines, rows
 from tests.streams.write.runtime import Row, Runtime, inputs, memories
@@ -193,7 +192,7 @@ def test_owners_that_leave_memory_come_back_the_same(
 ) -> None:
     monkeypatch.setattr(pipeline, "WINDOW", 16)
     with Runtime(log_path) as runtime:
-        runtime.writer.owners = Owners(runtime.log, most_candidates=1)
+        runtime.writer.owners.most = 1
         runtime.stream(mixed)
         assert runtime.lines() == expected
         assert len(runtime.writer.owners) == 1

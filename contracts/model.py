@@ -27,7 +27,7 @@ IN_PLAIN_WORDS = {"missing": "it is missing", "extra_forbidden": "there is no su
 NOT_UNICODE = (
     "is not valid Unicode: perhaps it was cut inside a surrogate pair, such as after \\ud83d"
 )
-"""Said at every door of a text that has no UTF-8."""
+"""What every door says about a text that cannot be encoded in UTF-8."""
 
 
 class Model(BaseModel):
@@ -48,7 +48,7 @@ def rule_of(problem: ErrorDetails) -> str:
 
 
 def in_our_words(message: str) -> str:
-    """A message of pydantic's: the rule alone, in the same words whatever the value came as."""
+    """The rule in a message of pydantic's, in the same words for a value and for its text."""
     rule = message.removeprefix("Value error, ").removeprefix("Input ")
     return rule.partition(", unable to parse string as a")[0]
 
@@ -59,7 +59,7 @@ def first_rule(error: ValidationError) -> str:
 
 
 def utf8(text: str) -> bytes:
-    """The text as UTF-8; ValueError if it has none."""
+    """The text in UTF-8; ValueError if it cannot be encoded."""
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -97,7 +97,7 @@ def more_than(value: Any, most: int) -> bool:
 
 INT64, UINT64 = 2**63, 2**64
 LONG_INTEGER = re.compile(rb"[0-9]{19}")
-"""Found in every integer of more than 64 bits, and in hardly any row: so it is sought first."""
+"""In every integer of more than 64 bits, and in hardly any row: so it is looked for first."""
 _DEEPEST_READ = 500
 
 
@@ -123,13 +123,16 @@ def is_not_unicode(error: orjson.JSONDecodeError) -> bool:
 def write_json(
     value: Any, default: Callable[[Any], Any] | None = None, option: int | None = None
 ) -> bytes:
-    """JSON as orjson writes it, with integers of more than 64 bits. TypeError for other types."""
+    """JSON as orjson writes it, with integers of more than 64 bits. TypeError for other types.
+
+    A text that cannot be encoded in UTF-8 gives bytes that every reader refuses.
+    """
     try:
         return orjson.dumps(value, default=default, option=option)
     except TypeError:
         sorts = bool((option or 0) & orjson.OPT_SORT_KEYS)
         written = json.dumps(value, default=default, sort_keys=sorts, ensure_ascii=False)
-        return written.encode()
+        return written.encode("utf-8", "surrogatepass")
 
 
 def has_huge_integer(value: Any, most: int = UINT64 - 1) -> bool:

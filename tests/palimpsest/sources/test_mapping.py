@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.errors import InvalidInputError, UsageError
 from palimpsest.process.output import Output
 from palimpsest.sources.mapping import as_vector, guess_mapping, value_of, vector_like, with_value
+from palimpsest.streams.intake import RawRow, understand
 from tests.palimpsest.cli.conftest import CommandLine
 from tests.palimpsest.sources.conftest import brought
 
@@ -481,3 +482,13 @@ def test_a_mapping_can_be_given(palimpsest: CommandLine, tmp_path: Path) -> None
 def test_when_a_row_expires_is_taken_from_its_source(theirs: str, value: Any, moment: str) -> None:
     assert fields(ROW | {theirs: value})["expires_at"] == (theirs,)
     assert applied(ROW | {theirs: value})["expires_at"] == moment
+
+
+def test_a_row_with_half_a_surrogate_pair_is_invalid_and_ends_no_import() -> None:
+    """JSON in a column may have it as an escape, which no UTF-8 has."""
+    row = {"user_id": "ada", "memory": "likes tea", "metadata": '{"note": "cut \\ud83d"}'}
+    mapping, _ = guess_mapping([row], {})
+    raw, _ = mapping.row(row, "old")
+    meaning = understand(RawRow(raw, "old"))
+    assert isinstance(meaning, InvalidInputError)
+    assert meaning.reason == "not_utf8"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Annotated
+from unicodedata import normalize
 
 from pydantic import AfterValidator, Field, StringConstraints
 
@@ -23,7 +24,7 @@ _OF_ANYBODY = frozenset(
 def _name(value: str) -> str:
     if not value.strip():
         raise ValueError("is blank")
-    value = value.replace("’", "'")
+    value = normalize("NFC", value).replace("’", "'")
     if not _NAME.fullmatch(value):
         raise ValueError("is not a name: give words made of letters, such as Ada or the user")
     if value.casefold() in _OF_ANYBODY:

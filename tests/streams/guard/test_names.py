@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given
@@ -280,6 +281,10 @@ def test_names_are_words_that_name_one() -> None:
     assert declared.validate_python(("i", "Ada O’Neill-Lovelace", "J. R. Hartley", "王明")) == (
         *("I", "Ada O'Neill-Lovelace", "J. R. Hartley", "王明"),
     )
+    for name in ("José", "Müller-Ångström", "김철수"):
+        assert declared.validate_python((normalize("NFD", name), "I")) == (name, "I")
+    with pytest.raises(ValidationError, match="twice"):
+        declared.validate_python(("José", normalize("NFD", "José")))
     for wrong in ["", "she", "ADA", "a  b", "7", "Ada.", " Ada", "A" * 101]:
         with pytest.raises(ValidationError):
             declared.validate_python(("Ada", wrong))

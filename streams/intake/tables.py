@@ -128,7 +128,7 @@ def _value(field: str, cell: str) -> Any:
             number = float(cell)
         except ValueError:
             return cell
-        return number if isfinite(number) else cell
+        return number if isfinite(number) and "_" not in cell else cell
     if field == "topics" and not cell.startswith("["):
         return [topic.strip() for topic in cell.split(",")]
     if field in ("topics", "metadata"):

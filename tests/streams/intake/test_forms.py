@@ -192,7 +192,7 @@ def test_a_cell_is_read_as_its_field_takes_it(
 @pytest.mark.parametrize(
     ("field", "cell"),
     [
-        *(("confidence", cell) for cell in ("nan", "inf", "-Infinity", "1e999")),
+        *(("confidence", cell) for cell in ("nan", "inf", "-Infinity", "1e999", "0_1")),
         *(("metadata", cell) for cell in ('{"a": NaN}', '{"a": "\\ud800"}', "[" * 5_000)),
         ("topics", "[NaN]"),
     ],

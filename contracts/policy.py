@@ -6,7 +6,6 @@ import hashlib
 import itertools
 import operator
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from copy import deepcopy
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
@@ -441,8 +440,11 @@ def recorded_policy(data: PolicySetData) -> Policy:
     except ValidationError as error:
         errors = error.errors()
     if all(error["type"] == "extra_forbidden" for error in errors):
-        with suppress(ValidationError):  # it breaks another rule that a newer version has not
+        try:
             policy = Policy.model_validate(_without(rules, [error["loc"] for error in errors]))
+        except ValidationError:
+            pass  # it also breaks a rule that the newer version does not have
+        else:
             if policy.hash == data.hash:
                 return policy
     names = ", ".join(".".join(map(str, error["loc"])) for error in errors)

@@ -37,7 +37,7 @@ class _Details(BaseModel):
     cache_write_tokens: Count = 0
 
 
-class _Counted(BaseModel):
+class Counted(BaseModel):
     """Counts of tokens: the first two of Chat Completions, the next two of decisions."""
 
     prompt_tokens: Count = 0
@@ -61,7 +61,7 @@ class _Counted(BaseModel):
 
 
 def _usage(given: object) -> Usage | None:
-    return None if given is None else _Counted.model_validate(given).usage
+    return None if given is None else Counted.model_validate(given).usage
 
 
 Reported = Annotated[Usage | None, BeforeValidator(_usage), IfValid]

@@ -18,6 +18,7 @@ from aiokafka import (
 from aiokafka.errors import KafkaError
 from pydantic import ValidationError
 
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import NewerError, TransientError
 from palimpsest.contracts.policy import unhashed
 from palimpsest.contracts.questions import QUESTION, AnyQuestion, SettleQuestion
@@ -176,9 +177,9 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
                 ) from None
             self.unreadable += 1
             _log.warning(
-                "the question at %s cannot be read (%d errors), and is passed over",
+                "the question at %s cannot be read (%s), and is passed over",
                 where,
-                error.error_count(),
+                counted(error.error_count(), "error"),
             )
             progress.done.add(place)
             return None

@@ -13,6 +13,7 @@ from aiokafka.client import AIOKafkaClient
 from aiokafka.errors import KafkaConnectionError, KafkaError, OffsetOutOfRangeError
 from aiokafka.protocol.fetch import FetchRequest
 
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.tasks import is_cancelled, unless
@@ -66,7 +67,8 @@ def require_kept(starts: Offsets, begins: Offsets) -> None:
     if not gaps:
         return
     at, start = gaps[0]
-    others = f", and records of {len(gaps) - 1} more partitions" if len(gaps) > 1 else ""
+    more = counted(len(gaps) - 1, "more partition")
+    others = f", and records of {more}" if len(gaps) > 1 else ""
     raise DecisionsDeletedError(
         f"the brokers deleted records of {at.topic} that were not read here: partition"
         f" {at.partition} from offset {start:,} to {begins[at]:,}{others}. Nothing is decided or"

@@ -12,6 +12,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import TopicAlreadyExistsError, for_code
 
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import TransientError
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import ExistingTopic, Metadata, answering, read_metadata
@@ -150,8 +151,7 @@ def compare(
             *_wrong_copies(name, found, metadata.brokers, settings),
         )
     ]
-    count = "1 partition" if found.partitions == 1 else f"{found.partitions} partitions"
-    return wrong or [Finding(name, "there", count)]
+    return wrong or [Finding(name, "there", counted(found.partitions, "partition"))]
 
 
 def _wrong_count(

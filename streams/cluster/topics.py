@@ -9,6 +9,7 @@ from typing import Literal
 from aiokafka import TopicPartition
 from aiokafka.partitioner import murmur2
 
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import StoreError
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import ExistingTopic, Metadata, read_metadata
@@ -136,7 +137,7 @@ def wrong_count(spec: TopicSpec, partitions: int, found: ExistingTopic) -> str |
     wanted = 1 if spec.one_partition else partitions
     if found.partitions == wanted:
         return None
-    return f"{found.partitions} partitions instead of {wanted}"
+    return f"{counted(found.partitions, 'partition')} instead of {wanted}"
 
 
 def count_there(connection: Connection, metadata: Metadata) -> int | None:

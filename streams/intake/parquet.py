@@ -59,7 +59,7 @@ def values_of(table: Any) -> list[dict[str, Any]]:
 
 
 def _values(table: Any) -> list[dict[str, Any]]:
-    """The same, if all text is UTF-8.
+    """Like `values_of`, if all text is UTF-8.
 
     In maps, large lists and lists of fixed size, times are Python's own if it can represent all
     those of the row: older versions refused other rows, and the hash of these stays the same.

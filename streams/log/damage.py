@@ -74,7 +74,7 @@ class References:
     def _faults(self, event: AnyEvent) -> Iterator[str]:
         for named in _candidates_named(event):
             if named not in self._candidates:
-                yield f"names the candidate {named}, which no event of its owner before it admitted"
+                yield f"names the candidate {named}, which no earlier event of its owner admitted"
         match event:
             case Decided() if event.subject in self._candidates:
                 yield f"admits the candidate {event.subject} once more"
@@ -96,11 +96,11 @@ class References:
 
     def _decision_faults(self, decision_id: str) -> Iterator[str]:
         if decision_id not in self._decisions:
-            yield f"names the decision {decision_id}, which no event of its owner before it is"
+            yield f"names the decision {decision_id}, which is no earlier event of its owner"
 
     def _statement_faults(self, decision_id: str, *, standing: bool | None = None) -> Iterator[str]:
         if decision_id not in self._pairs:
-            yield f"names the join {decision_id}, which no event of its owner before it made"
+            yield f"names the join {decision_id}, which no earlier event of its owner made"
         elif standing is not None and (decision_id in self._standing) is not standing:
             now = "stands already" if not standing else "is taken out already"
             yield f"names the join {decision_id}, which {now}"

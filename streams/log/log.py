@@ -201,9 +201,9 @@ class Log(Database):
         """The events of one owner in order, after `after`, up to and including `upto`.
 
         They are read `chunk` at a time. The owner `""` has the events about the store, and about
-        inputs with an unknown owner. Events of the store that change which vectors texts are
-        compared by are included for every owner. DamagedEventError for the first event that cannot
-        be folded.
+        inputs with an unknown owner. Every other owner also has the store's events that change the
+        vectors by which texts are compared. DamagedEventError for the first event that cannot be
+        folded.
         """
         events = self._of_owner(owner_id, after, upto, chunk)
         if not after:
@@ -254,7 +254,7 @@ class Log(Database):
     def owners_since(self, position: int, *, upto: int) -> list[str]:
         """The ids of owners with events after a position, up to and including another.
 
-        If one of these events changes which vectors texts are compared by, all owners so far.
+        All owners so far, if one of these events changes the vectors by which texts are compared.
         """
         position = 0 if self.model_changes(position, upto) else position
         numbers = "SELECT DISTINCT owner_no FROM events WHERE position > ? AND position <= ?"
@@ -315,7 +315,7 @@ class Log(Database):
         return self._judge
 
     def model_changes(self, after: int, upto: int | None = None) -> list[Recorded]:
-        """The events after a position that change which vectors texts are compared by.
+        """The events after a position that change the vectors by which texts are compared.
 
         Policies are few, and are read again only after a new one has arrived.
         """

@@ -66,8 +66,8 @@ def stated_again(
 ) -> Operation | None:
     """The command for a person's statement.
 
-    None if its decision joined other candidates in this ledger, or none. `called` has the ids of
-    joins and separations in this ledger, by their ids in the log.
+    None if its decision joined other candidates in this ledger, or joined nothing. `called` has the
+    ids of joins and separations in this ledger, by their ids in the log.
     """
     own, owner = event.id, event.owner_id
     match event:

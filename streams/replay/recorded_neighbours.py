@@ -27,10 +27,11 @@ Words = Literal["same", "more", "other"]
 
 @dataclass(frozen=True, slots=True)
 class _RecordedSearch:
-    """What the record shows of a search, which finds some by `words` and others near by cosine.
+    """What the record shows of a search, which finds some texts by words and others by cosine.
 
-    `near`: the near ones are the same but for the floor of the cosine. `by_cosine` and `by_words`
-    are the policy with only that part of the search.
+    `near`: whether both policies search in the same way by cosine, but for its floor. `words`: how
+    what is found by words compares. `by_cosine` and `by_words` are the policy with only that part
+    of the search.
     """
 
     was: Reach
@@ -58,7 +59,7 @@ class _RecordedSearch:
         return cls(was, now, near, _words(was, now), by_cosine, by_words)
 
     def proves(self, evidence: Evidence) -> bool:
-        """Whether a search would find exactly the recorded neighbours near, besides those by words.
+        """Whether a search by cosine would find exactly the neighbours that are recorded as such.
 
         With a lower floor, it would if as many were found as a search returns at most, or if the
         nearest of all is below that floor; with a higher floor, if all that were found reach it.
@@ -88,7 +89,7 @@ def _words(was: Reach, now: Reach) -> Words:
 def _with_frame(
     found: Iterable[Neighbour], recorded: tuple[Neighbour, ...]
 ) -> tuple[Neighbour, ...]:
-    """The neighbours that were found, each once (the later one), and the recorded frame's."""
+    """The neighbours that were found, each once (the later), and those of the recorded frame."""
     seen = {n.candidate_id: structs.replace(n, frame=None) for n in found}
     for mate in recorded:
         if mate.frame is not None:

@@ -76,7 +76,7 @@ class Client:
         )
 
     async def start(self) -> None:
-        """Connect. TransientError if no broker answers."""
+        """Connect. KafkaError if no broker answers."""
         await self._producer.start()
 
     async def stop(self) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 import orjson
 from aiokafka.errors import GroupCoordinatorNotAvailableError, for_code
 
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import StoreError, TransientError, UsageError
 from palimpsest.contracts.events import AnyEvent, JudgeSet, PolicySet
 from palimpsest.contracts.wire import envelope_of
@@ -268,8 +269,8 @@ def _require_overlap(partition: int, held: list[str], left: Mapping[str, str]) -
     after = held[held.index(owned[0]) :]
     if foreign := len(set(after) - left.keys()):
         raise UsageError(
-            f"partition {partition}: the copy has {foreign} decisions that should be in the topic"
-            " and are not: it is of another history"
+            f"partition {partition}: the topic lacks {counted(foreign, 'decision')} that the copy"
+            " has after the first that both have: the copy is of another history"
         )
 
 

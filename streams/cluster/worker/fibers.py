@@ -27,7 +27,7 @@ class Fiber:
     One runs at a time, until it ends or waits in `waiting_for`. A function that has started is not
     interrupted when its caller is cancelled.
 
-    References to futures with an error are deleted, because its traceback refers back to them.
+    References to a failed future are deleted, because its error's traceback refers back to it.
     """
 
     def __init__(self, thread: OneThread) -> None:

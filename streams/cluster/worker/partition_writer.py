@@ -91,7 +91,6 @@ class PartitionWriter:
         self._publish = publish
         self._decisions = decisions
         self.in_doubt = False
-        # No projections follow its commits: they are in the stores that follow the topic.
         self._metrics = metrics
         self.writer = Writer(
             log,
@@ -100,7 +99,7 @@ class PartitionWriter:
             wanted,
             lambda: embedder_of(self.writer.policy.model),
             clock,
-            self._decided,
+            self._decided,  # no projections: they are in the stores that follow the topic
             effect,
         )
         self.writer.time_checks(metrics.checked)

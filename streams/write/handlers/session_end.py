@@ -22,8 +22,7 @@ def consolidate(
 ) -> Iterator[Operation]:
     """The joins of an ended session, each to be executed before the next, and their record.
 
-    None if the policy has no such rule. Joins that are prevented by the time of their turn are left
-    out.
+    Empty if the policy has no such rule. A join that has become impossible by its turn is left out.
     """
     rule = policy.consolidate
     if rule is None or not policy.enabled:

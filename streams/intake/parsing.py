@@ -173,11 +173,11 @@ def _is_finite(value: object) -> bool:
 
 
 def _renamed(row: Row, renames: Mapping[str, str]) -> Row:
-    for theirs, ours in renames.items():
-        if theirs in row:
-            if ours in row:
-                raise InvalidInputError("field", f"{ours}: it is there, and as {theirs} too")
-            row[ours] = row.pop(theirs)
+    for theirs, value in {name: row.pop(name) for name in renames if name in row}.items():
+        ours = renames[theirs]
+        if ours in row:
+            raise InvalidInputError("field", f"{ours}: it is there, and as {theirs} too")
+        row[ours] = value
     return row
 
 

@@ -485,3 +485,17 @@ def test_uses_name_candidates_however_their_ids_are_written() -> None:
     assert isinstance(word, Access)
     assert word.candidate_id == CANDIDATE
     assert [(use.candidate_id, use.count) for use in word.uses or ()] == [(CANDIDATE, 2)]
+
+
+def test_a_mapping_may_name_all_fields_and_swap_two() -> None:
+    """So a mapping that is complete says nothing wrong of the fields that have our names."""
+    raw = b'{"user": "ann", "text": "s-1", "session_id": "Ann lives in Oslo."}'
+    renames = {"user": "owner_id", "text": "session_id", "session_id": "text", "kind": "kind"}
+    parsed = parse(raw, source="f", renames=renames)
+    assert isinstance(parsed, Candidate)
+    assert (parsed.owner_id, parsed.text, parsed.session_id) == ("ann", "Ann lives in Oslo.", "s-1")
+    kept = parse(row(), source="f", renames={"owner_id": "owner_id", "text": "text"})
+    assert isinstance(kept, Candidate)
+    assert kept.text == "Ann lives in Oslo."
+    with pytest.raises(InvalidInputError, match="text: it is there, and as body too"):
+        parse(row(body="Ann"), source="f", renames={"text": "text", "body": "text"})

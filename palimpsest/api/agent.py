@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -62,7 +62,8 @@ class Agent:
         source: str = "python",
     ) -> builtins.list[Outcome]:
         """Decide on a text or a candidate, or several. UsageError for one of another owner."""
-        rows = [candidates] if isinstance(candidates, str | Mapping) else candidates
+        several = isinstance(candidates, Iterable) and not isinstance(candidates, str | Mapping)
+        rows: Iterable[Any] = candidates if several else [candidates]
         return self._store.submit([self._candidate(row) for row in rows], source=source)
 
     def add(self, messages: Any, **how: Any) -> builtins.list[Outcome]:
@@ -70,10 +71,19 @@ class Agent:
         return self._store.add(messages, **(how | {"owner_id": self.owner_id}))
 
     def _candidate(self, given: str | Mapping[str, Any]) -> dict[str, Any]:
-        row: Mapping[str, Any] = {"text": given} if isinstance(given, str) else given
-        if row.get("owner_id") not in (None, self.owner_id):
+        """A candidate of this owner; a CloudEvent names the owner in its data."""
+        row = {"text": given} if isinstance(given, str) else given
+        if not isinstance(row, Mapping):
+            raise UsageError("a candidate should be a text, or a mapping such as a dict")
+        data = row.get("data")
+        if "specversion" in row and isinstance(data, Mapping):
+            return {**row, "data": self._owned(data)}
+        return self._owned(row)
+
+    def _owned(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        if fields.get("owner_id") not in (None, self.owner_id):
             raise UsageError("a candidate belongs to another owner")
-        return {**row, "owner_id": self.owner_id}
+        return {**fields, "owner_id": self.owner_id}
 
     def check(self, candidate: str | Mapping[str, Any], *, source: str = "python") -> Checked:
         """Show the decision on a candidate if it were submitted now; nothing is written."""

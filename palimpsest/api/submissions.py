@@ -14,7 +14,8 @@ from palimpsest.api.calls import check_calls, run_to_end, takes_own_turns
 from palimpsest.api.offers import Candidate, Candidates, IfInvalid, Offer, read_offer
 from palimpsest.api.opened import OpenedStore, late_settings
 from palimpsest.contracts.answers import Accessed, Checked, Session
-from palimpsest.contracts.candidate import DEFAULT_NAMESPACE, Duration, Name
+from palimpsest.contracts.candidate import Candidate as CandidateFields
+from palimpsest.contracts.candidate import Duration, Name
 from palimpsest.contracts.errors import InvalidInputError, UsageError
 from palimpsest.contracts.limits import MOST
 from palimpsest.contracts.requested import request_id
@@ -129,26 +130,28 @@ class Submissions(OpenedStore):
         its score, all neighbours considered, and the time it took. InvalidInputError names the
         field if the candidate breaks a rule: there is no decision on it.
         """
-        [item] = to_inputs([candidate], source)
+        return self._check(candidate, source)[1]
+
+    def _check(self, given: Candidate, source: str) -> tuple[CandidateFields, Checked]:
+        [item] = to_inputs([given], source)
         if not isinstance(item.meaning, Prepared):
             raise why_invalid(item.meaning)
+        candidate = item.meaning.candidate
         request = CheckRequest(
             request_id=request_id(),
-            owner_id=item.meaning.candidate.owner_id,
+            owner_id=candidate.owner_id,
             row=item.row.raw.decode(),
             source=source,
         )
-        return self._writer.ask(request)
+        return candidate, self._writer.ask(request)
 
     def check_duplicate(self, candidate: Candidate, *, source: Name = "python") -> DuplicateCheck:
         """Whether a candidate would be a duplicate, and of which memory.
 
         The same as `check`, in the terms of the `namespaced` design; nothing is written.
         """
-        answer = self.check(candidate, source=source)
-        owner_id = str(candidate.get("owner_id"))
-        namespace = str(candidate.get("namespace") or DEFAULT_NAMESPACE)
-        return duplicate_check(answer, owner_id, namespace)
+        known, answer = self._check(candidate, source)
+        return duplicate_check(answer, known.owner_id, known.namespace)
 
     def dedup_result(self, candidate: Candidate, *, source: Name = "python") -> DedupResult:
         """Whether a candidate would be a duplicate, and of which memory.

@@ -123,6 +123,17 @@ def test_what_is_invalid_is_refused_and_kept_nowhere(memories: Palimpsest, log: 
     assert log.row("SELECT count(*) FROM dead_letters") == (0,)
 
 
+def test_the_urn_of_a_duplicate_has_the_owner_and_the_namespace_of_an_event(
+    memories: Palimpsest,
+) -> None:
+    data = {"owner_id": "ada", "text": "Ada lives in Rome.", "namespace": "homes"}
+    [said] = memories.submit([data])
+    event = {"specversion": "1.0", "type": "palimpsest.candidate.v1", "id": "1", "source": "s"}
+    for given in (data, event | {"data": data}):
+        found = memories.check_duplicate(given)["matched_urn"]
+        assert found == f"palimpsest://ada/homes/{said.memory_id}"
+
+
 def test_an_id_that_is_known_with_other_content_is_a_conflict(memories: Palimpsest) -> None:
     row = {"owner_id": "ada", "text": "Ada lives in Rome.", "id": "1", "source": "law"}
     memories.submit(row)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from palimpsest import Palimpsest, RefusedError, UsageError
+from palimpsest import InvalidInputError, Palimpsest, RefusedError, UsageError
 from palimpsest.api.agent import Agent
 
 UNKNOWN = ("unknown_candidate", "unknown_decision")
@@ -170,6 +170,30 @@ def test_an_agent_cannot_overrule_a_person_nor_reach_another(
     with pytest.raises(UsageError, match="as of now"):
         ada.recall("boat", as_of=1)
     assert not {"merge", "separate", "confirm", "withdraw", "sql"} & set(dir(Agent))
+
+
+@pytest.mark.parametrize("kind", ["candidate", "session_ended", "compacted"])
+def test_an_agents_event_belongs_to_its_owner(memories: Palimpsest, kind: str) -> None:
+    """A CloudEvent names its owner in its data, which is checked like a row's own field."""
+    event = {"specversion": "1.0", "type": f"palimpsest.{kind}.v1", "id": "1", "source": "x"}
+    data = {"text": "Ada sails"} if kind == "candidate" else {"session_id": "s"}
+    ada = memories.agent("ada")
+    with pytest.raises(UsageError, match="another owner"):
+        ada.submit({**event, "data": {**data, "owner_id": "bob"}})
+    assert memories.position == 0
+    [said] = ada.submit({**event, "data": data})
+    assert said.result in ("decided", "heard")
+    assert [one["owner_id"] for one in memories.changes()["changes"]][-1] == "ada"
+    with pytest.raises(InvalidInputError):
+        ada.submit({**event, "data": None})
+
+
+@pytest.mark.parametrize("given", [None, 5, b"Ada sails", [None], [5]])
+def test_an_agents_candidate_is_a_text_or_a_mapping(memories: Palimpsest, given: Any) -> None:
+    ada = memories.agent("ada")
+    for call in (ada.submit, ada.check):
+        with pytest.raises(UsageError, match="a candidate should be a text"):
+            call(given)
 
 
 MOMENTS = ("2026-01-01", "2026-01-01T00:00", "2026-01-01T01:00:00+01:00", "2026-01-01T00:00:00Z")

@@ -48,7 +48,10 @@ class MemoryFiles:
         return sorted({memory["namespace"] for memory in self._all(path)})
 
     def write(self, path: str, wanted: Iterable[str]) -> None:
-        """Set the lines of a file: changed ones are updated, missing ones forgotten."""
+        """Set the lines of a file: changed ones are updated, missing ones forgotten.
+
+        A line that only moves stays as it is.
+        """
         before = self._memories_of(path)
         lines = [line.strip() for line in wanted if line.strip()]
         if not lines:
@@ -59,16 +62,14 @@ class MemoryFiles:
         changed: list[tuple[str, str]] = []
         gone: list[Shown] = []
         added: list[str] = []
-        for kind, start, end, first, last in SequenceMatcher(
-            a=faces, b=lines, autojunk=False
-        ).get_opcodes():
-            if kind == "equal":
-                continue
-            both = min(end - start, last - first)
-            pairs = zip(before[start:end], lines[first:last], strict=False)
+        matched = SequenceMatcher(a=faces, b=lines, autojunk=False)
+        for _, start, end, first, last in matched.get_opcodes():
+            leaving = [memory for memory in before[start:end] if memory["face"] not in lines]
+            coming = [line for line in lines[first:last] if line not in faces]
+            pairs = zip(leaving, coming, strict=False)
             changed += [(memory["memory_id"], line) for memory, line in pairs]
-            gone += before[start + both : end]
-            added += lines[first + both : last]
+            gone += leaving[len(coming) :]
+            added += coming[len(leaving) :]
         self._require_kept(path, added)
         how: dict[str, Any] = {"merge": True, "source": self._source}
         for dry_run in (True, False):
@@ -136,7 +137,7 @@ def lines_of_range(given: Any, count: int) -> range:
     match given:
         case None:
             return range(1, count + 1)
-        case [int(first), int(last)] if first <= count and (last == -1 or last >= first):
+        case [int(first), int(last)] if first <= count and (last == -1 or last >= max(first, 1)):
             return range(max(first, 1), (count if last == -1 else min(last, count)) + 1)
         case _:
             raise UsageError(

@@ -134,6 +134,21 @@ def test_what_is_said_twice_is_there_once_and_nothing_is_lost(
 
 
 @pytest.mark.parametrize(
+    ("before", "after"), [("abc", "cb"), ("abcd", "dbcx"), ("ab", "ba"), ("abc", "xcay")]
+)
+def test_a_line_that_moves_within_a_file_is_kept(
+    memories: Palimpsest, tool: PalimpsestMemoryTool, before: str, after: str
+) -> None:
+    was, now = ([f"the line {letter}" for letter in letters] for letters in (before, after))
+    call(tool, "create", path=PATHS[0], file_text="\n".join(was))
+    ids = {one["face"]: one["memory_id"] for one in memories.list("ada")["memories"]}
+    call(tool, "str_replace", path=PATHS[0], old_str="\n".join(was), new_str="\n".join(now))
+    left = {one["face"]: one["memory_id"] for one in memories.list("ada")["memories"]}
+    assert left.keys() == {*now}
+    assert left.items() >= {(line, ids[line]) for line in now if line in ids}
+
+
+@pytest.mark.parametrize(
     ("command", "arguments", "said"),
     [
         ("view", {"path": "/memories/none.md"}, "does not exist"),
@@ -151,6 +166,7 @@ def test_what_is_said_twice_is_there_once_and_nothing_is_lost(
         ("insert", {"path": "/memories/a.md", "insert_line": 0, "insert_text": " "}, "is blank"),
         ("view", {"path": "/memories/a.md", "view_range": [3, 4]}, "lines 1 to 2"),
         ("view", {"path": "/memories/a.md", "view_range": [2, 1]}, "lines 1 to 2"),
+        ("view", {"path": "/memories/a.md", "view_range": [-3, -2]}, "lines 1 to 2"),
         ("view", {"path": "/memories/a.md", "view_range": [1]}, "a first and a last line"),
         ("create", {"path": "/memories/a.md/b.md", "file_text": "Ada skis"}, "is a file"),
         ("rename", {"old_path": "/memories/a.md", "new_path": "/memories/a.md/b.md"}, "itself"),

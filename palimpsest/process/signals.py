@@ -26,7 +26,7 @@ STANDARD_ERROR = 2
 ENDING = b"\nending: what was begun is finished first; interrupt again to end at once\n"
 _announces = False
 """Whether this process announces that it is ending: commands do, the library does not."""
-WITH_VALUE = ("--store", "--bootstrap", "--prefix")
+WITH_VALUE = ("--store", "--model", "--bootstrap", "--prefix")
 """Options before a command whose value is a word of its own."""
 
 

@@ -37,6 +37,7 @@ main()
         (["worker"], 0),
         (["verifier", "--once"], 0),
         (["--store", "recall", "project"], 0),
+        (["--model", "multilingual-e5-small", "serve"], 0),
         (["--store", "project", "recall", "worker", "x"], 130),
     ],
     ids=str,

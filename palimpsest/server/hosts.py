@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -23,7 +24,7 @@ class Hosts:
     """The names of a server: hosts with a port, or without one for any port."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._names = frozenset(name.lower() for name in names)
+        self._names = frozenset(re.sub(r"[\[\]]", "", name.lower()) for name in names)
 
     def require(self, host: str | None, origin: str | None) -> None:
         """Raise a problem if `Host` is not a name of this server, or `Origin` is another's."""

@@ -22,16 +22,16 @@ def pattern(value: str) -> str:
     """Check that a value is a regular expression; ValueError if not."""
     try:
         re.compile(value)
-    except re.error:
+    except (re.error, OverflowError, RecursionError):
         raise ValueError("is not a regular expression") from None
     return value
 
 
 def _long(value: SecretStr) -> SecretStr:
-    secret = value.get_secret_value()
+    secret = value.get_secret_value().strip()
     if len(secret) < SHORTEST_SECRET or not secret.isascii() or not secret.isprintable():
         raise ValueError(f"should be {SHORTEST_SECRET} or more characters of ASCII")
-    return value
+    return SecretStr(secret)
 
 
 class Token(Strict):
@@ -86,7 +86,7 @@ class ServeSettings(BaseModel):
         for token in found:
             if token.name in names.values():
                 raise UsageError("two tokens have the same name")
-            other = names.setdefault(token.secret.get_secret_value().strip(), token.name)
+            other = names.setdefault(token.secret.get_secret_value(), token.name)
             if other != token.name:
                 raise UsageError(f"the tokens {other!r} and {token.name!r} have the same secret")
         return found

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
+from pydantic import SecretStr, TypeAdapter, ValidationError
 from starlette.datastructures import Headers
 
 from palimpsest import AsyncPalimpsest, UsageError
@@ -32,7 +32,7 @@ from palimpsest.server.mcp.tools import tools_of
 from palimpsest.server.problems import ProblemError
 from palimpsest.server_process.app import App
 from palimpsest.server_process.run import require_safe
-from palimpsest.settings.serve import ServeSettings, TokenWatch, read_tokens
+from palimpsest.settings.serve import ServeSettings, Token, TokenWatch, read_tokens
 from tests.palimpsest.server.conftest import TOKENS, Server, Use, secret, serving, token
 from tests.palimpsest.server.test_mcp import client as mcp_client
 
@@ -254,6 +254,22 @@ def test_an_expired_token_is_over() -> None:
     assert known.caller(f"Bearer {secret('new')}").name == "new"
 
 
+def test_blanks_around_a_secret_do_not_count() -> None:
+    padded = SecretStr(f" {secret('ada')} ")
+    tokens = [Token(name=name, secret=padded, owners="ada") for name in ("ada", "twin")]
+    assert Authenticator(tokens[:1]).caller(f"Bearer {secret('ada')}").name == "ada"
+    with pytest.raises(UsageError, match="the same secret"):
+        ServeSettings(tokens=tuple(tokens)).all_tokens()
+    with pytest.raises(ValidationError, match="16 or more"):
+        Token(name="ada", secret=SecretStr(f"short{' ' * 16}"), owners="ada")
+
+
+@pytest.mark.parametrize("owners", ["(", "a{99999999999}", "(" * 9_999 + ")" * 9_999])
+def test_a_pattern_that_cannot_be_compiled_is_refused(owners: str) -> None:
+    with pytest.raises(ValidationError, match="is not a regular expression"):
+        token("ada", owners)
+
+
 @pytest.mark.parametrize(
     ("pattern", "owner", "may"),
     [
@@ -303,6 +319,7 @@ def test_a_name_with_a_port_is_that_port_alone() -> None:
     hosts.require("memory.example:8443", "https://memory.example:8443")
     hosts.require("MEMORY.EXAMPLE:8443", None)
     hosts.require("[::1]:9", None)
+    Hosts(["[2001:DB8::1]:8443"]).require("[2001:db8::1]:8443", None)
     for host in ("memory.example", "memory.example:80", "", None, "memory.example:8443:1"):
         with pytest.raises(ProblemError):
             hosts.require(host, None)

@@ -78,7 +78,7 @@ class Tries:
         Raises ServerUnreachable, with the reason why this try failed, if no time is left.
         """
         asked = headers.get("retry-after", "")
-        wait = max(float(asked) if asked.isdigit() else 0.0, self._pause)
+        wait = max(float(asked) if asked.isdecimal() else 0.0, self._pause)
         if time.monotonic() + wait > self._until:
             raise ServerUnreachable(f"the server does not answer ({why})")
         self._pause = min(2 * self._pause, LONGEST_PAUSE)

@@ -222,6 +222,10 @@ def test_a_write_is_tried_again_under_its_key(
     assert {request.content for request in asked} == {b'{"text": "Ada skis"}'}
 
 
+def test_a_pause_that_is_no_number_is_not_waited_for() -> None:
+    assert exchanges.Tries(60).pause("busy", {"retry-after": "²"}) == exchanges.FIRST_PAUSE
+
+
 @pytest.mark.parametrize("blocking", [True, False])
 def test_what_stays_away_is_said_and_what_is_refused_is_not_tried_again(blocking: bool) -> None:
     asked, handle = scripted(httpx.Response(503, headers={"retry-after": "9"}))
@@ -232,6 +236,10 @@ def test_what_stays_away_is_said_and_what_is_refused_is_not_tried_again(blocking
     with pytest.raises(ServerProblem, match="moved_on: no") as refused:
         add(handle, blocking=blocking, patience=60)
     assert (refused.value.kind, len(asked)) == ("refused", 1)
+    another = {"detail": [{"loc": ["body"], "msg": "missing"}]}  # a server of somebody else
+    _, handle = scripted(httpx.Response(422, json=another))
+    with pytest.raises(ServerProblem, match="missing"):
+        add(handle, blocking=blocking, patience=60)
     _, handle = scripted(httpx.Response(200, text="<html>"))
     with pytest.raises(ServerProblem, match="status 200"):
         add(handle, blocking=blocking, patience=60)

@@ -81,7 +81,10 @@ def _keepable(value: dict[str, Any]) -> dict[str, Any]:
 
 
 Text = Annotated[str, StringConstraints(strict=True), AfterValidator(_fits)]
-Name = Annotated[str, StringConstraints(strict=True, max_length=512), AfterValidator(not_blank)]
+LONGEST_NAME = 512
+Name = Annotated[
+    str, StringConstraints(strict=True, max_length=LONGEST_NAME), AfterValidator(not_blank)
+]
 Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
 Json = GetPydanticSchema(lambda _, handler: handler.generate_schema(JsonValue))
 """For pydantic, `Any` means any JSON value; msgspec decodes nothing else anyway."""

@@ -30,6 +30,7 @@ from palimpsest.contracts.answers import (
     Names,
     NewExpiry,
 )
+from palimpsest.contracts.candidate import LONGEST_NAME
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import AnyEvent, Retracted, Speaker
 from palimpsest.contracts.identity import (
@@ -235,7 +236,7 @@ class Intents:
         answer = store.reader.answered(self._request_id("add"))
         if "outcomes" in answer:
             return [asdict(Outcome(**outcome)) for outcome in answer["outcomes"]]
-        ids = (candidate_id(self.owner_id, self._source, f"{self._key}/{n}") for n in count())
+        ids = (candidate_id(self.owner_id, self._source, self._id_of(n)) for n in count())
         decided = takewhile(lambda one: store.reader.log.owner_of(decision_id_of(one)), ids)
         return [asdict(Outcome("published", one)) for one in decided]
 
@@ -255,8 +256,13 @@ class Intents:
     def _candidate(self, memory: Mapping[str, Any], number: int) -> dict[str, Any]:
         row = {**memory, "owner_id": self.owner_id}
         if self._key is not None and row.get("id") is None:
-            row["id"] = f"{self._key}/{number}"
+            row["id"] = self._id_of(number)
         return row
+
+    def _id_of(self, number: int) -> str:
+        """The id of a memory without one, from the key and its number; a long one is hashed."""
+        named = f"{self._key}/{number}"
+        return named if len(named) <= LONGEST_NAME else digest(named.encode())
 
     async def search(self, query: str, *, as_of: AsOf | None = None, **asked: Any) -> Hits:
         """The memories nearest to a question; only people may ask for a past state."""
@@ -561,7 +567,7 @@ class Intents:
 
     def _require_as_many(self, store: Palimpsest, count: int) -> None:
         """RefusedError if the key was used with more memories before."""
-        beyond = candidate_id(self.owner_id, self._source, f"{self._key}/{count}")
+        beyond = candidate_id(self.owner_id, self._source, self._id_of(count))
         if store.reader.log.owner_of(decision_id_of(beyond)) is not None:
             raise other_request()
 

@@ -33,7 +33,7 @@ from palimpsest.integrations.nearest import nearest_of
 from palimpsest.queries.ids import bare
 from palimpsest.server.callers import Caller
 from palimpsest.server.gate import admitted
-from palimpsest.server.http.operations import KEY_HEADER, json_response
+from palimpsest.server.http.operations import json_response, key_of
 from palimpsest.server.intents import Intents, digest_of_call
 from palimpsest.server.problems import ProblemError, not_found
 
@@ -70,7 +70,7 @@ class _Call:
             self.caller,
             owner_id,
             source=SOURCE,
-            key=request.headers.get(KEY_HEADER),
+            key=key_of(request.headers),
             shows_forgotten=False,
             asked=digest_of_call(
                 request.method, request.url.path, str(request.query_params), document

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 import orjson
 from pydantic import BaseModel
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -36,6 +37,11 @@ class _Key(Strict):
     """The header `Idempotency-Key`."""
 
     key: Name | None
+
+
+def key_of(headers: Headers) -> str | None:
+    """The idempotency key among a request's headers; ValidationError if it is not a name."""
+    return _Key(key=headers.get(KEY_HEADER)).key
 
 
 _ETAG = re.compile(r'"([\x21\x23-\x7e]+)"')
@@ -124,7 +130,7 @@ class HttpOperation:
                 ids,
                 query,
                 body,
-                _Key(key=request.headers.get(KEY_HEADER)).key if self.writes else None,
+                key_of(request.headers) if self.writes else None,
                 digest_of_call(self.name, ids, query, body),
             )
             try:

@@ -68,13 +68,14 @@ def _cut(answer: JsonObject, most: int) -> int:
         if not parts:
             break
         size, part = max(parts, key=lambda item: item[0])
-        kept = min(len(part) - 1, int(len(part) * max(0.0, 1 - excess / size)))
-        left_out += len(part) - kept
+        before = len(part)
+        kept = min(before - 1, int(before * max(0.0, 1 - excess / size)))
         if isinstance(part, list):
             del part[max(kept, 1) :]
         else:
             for key in [*part][kept:]:
                 del part[key]
+        left_out += before - len(part)
     return left_out
 
 

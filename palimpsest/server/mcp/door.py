@@ -31,7 +31,7 @@ from palimpsest.contracts.model import read_json, write_json
 from palimpsest.process.logs import loggable
 from palimpsest.process.output import plain
 from palimpsest.server.gate import admitted
-from palimpsest.server.http.operations import KEY_HEADER
+from palimpsest.server.http.operations import KEY_HEADER, key_of
 from palimpsest.server.intents import Intents, digest_of_call
 from palimpsest.server.mcp.bounds import STRUCTURED_BYTES, bounded
 from palimpsest.server.mcp.next_steps import next_step, wrong_fields
@@ -85,6 +85,7 @@ class _Owned:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
         admitted(request).caller.require_owner(unquote(request.path_params["owner"]))
+        key_of(request.headers)
         messages = admitted(request).document
         version = request.headers.get(VERSION_HEADER, WITH_BATCHES)
         if not isinstance(messages, list) or not messages or version != WITH_BATCHES:

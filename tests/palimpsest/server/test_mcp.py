@@ -638,6 +638,45 @@ def test_a_page_that_is_cut_goes_on_where_it_ends(served: Use[None]) -> None:
     served(used)
 
 
+def test_what_is_left_out_is_counted_even_if_one_alone_is_too_large() -> None:
+    memories = [{"memory_id": str(n), "face": "a" * 150} for n in range(3)]
+    answer, notes = bounded({"memories": memories}, 100)
+    assert [memory["memory_id"] for memory in answer["memories"]] == ["0"]
+    assert notes == {"palimpsest/longest_text": 200, "palimpsest/left_out": 2}
+
+
+@pytest.mark.parametrize("key", ["", " ", "k" * 513])
+def test_a_key_that_is_not_a_name_is_refused(served: Use[None], key: str) -> None:
+    """As over HTTP: under an empty key, every second call would be another request."""
+
+    async def used(server: Server) -> None:
+        header = {"idempotency-key": key}
+        said = {"messages": [{"role": "user", "content": "Ada rows"}], "user_id": "ada"}
+        for asked in (
+            post(server, adding(1, "Ada rows"), **header),
+            post(server, [adding(1, "Ada rows")], **header),
+            server.ask("POST", "/v1/owners/ada/memories", {"text": "Ada rows"}, headers=header),
+            server.ask("POST", "/mem0/v3/memories/add/", said, headers=header),
+        ):
+            assert (await asked).status_code == 422
+        assert await server.twin.position() == 0
+
+    served(used)
+
+
+def test_a_key_may_be_as_long_as_a_name(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        header = {"idempotency-key": "k" * 512}
+        body = {"text": "Ada rows"}
+        asked = [
+            await server.ask("POST", "/v1/owners/ada/memories", body, headers=header)
+            for _ in range(2)
+        ]
+        assert [one.json().get("result") for one in asked] == ["decided", "decided"]
+
+    served(used)
+
+
 def test_metadata_that_is_too_large_alone_is_cut() -> None:
     memory = {"memory_id": "1", "face": "a", "metadata": {"a": {str(n): n for n in range(20_000)}}}
     answer, notes = bounded({"memories": [memory]}, 10_000)

@@ -141,6 +141,7 @@ class AsyncPalimpsest:
         waiting = _Waiting(offer)
         if offer.submission is not None and not await self._name(offer.submission, waiting.owners):
             return [OTHER_REQUEST] * waiting.rows
+        self.require()  # it may have been closed meanwhile
         return await asyncio.wrap_future(self._windows.put(waiting))
 
     async def _name(self, submission: Submission, owners: set[str]) -> bool:

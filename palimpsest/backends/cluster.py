@@ -75,9 +75,11 @@ class ClusterWriter:
 
     def close(self) -> None:
         """Disconnect, and close the files."""
-        if self._connected is not None:
-            self._connected.close()
-        self.reader.close()
+        try:
+            if self._connected is not None:
+                self._connected.close()
+        finally:
+            self.reader.close()
 
     def behind(self) -> int | None:
         """How many records the store is behind the decisions; None if that is unknown."""

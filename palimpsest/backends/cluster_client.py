@@ -41,11 +41,13 @@ class ClusterClient:
 
     def close(self) -> None:
         """Disconnect, once everything is sent."""
-        if self._client is not None:
-            self._run(self._client.stop())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        try:
+            if self._client is not None:
+                self._run(self._client.stop())
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
 
     def publish(self, inputs: Sequence[Input]) -> int:
         """Publish inputs in order; returns once the brokers have them."""

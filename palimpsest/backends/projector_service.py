@@ -165,8 +165,10 @@ class ProjectedReplica:
 
     def close(self) -> None:
         """Flush the projections and close the files."""
-        self._projector.close()
-        self.log.close()
+        try:
+            self._projector.close()
+        finally:
+            self.log.close()
 
 
 def _changes_models(event: AnyEvent) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
+from uuid import uuid4
 
 import pytest
 
@@ -21,7 +22,8 @@ from palimpsest import (
     UsageError,
 )
 from palimpsest.api import asynchronous
-from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.api.offers import Offer
+from palimpsest.streams.write.inputs import Input, Outcome, Submission
 from tests.palimpsest.api.test_wrong_calls import in_child
 
 HERE = {"agent", "audits", "open", "close", "folder", "import_log", "reader", "turn", "writer"}
@@ -287,6 +289,35 @@ def test_closed_it_says_so_and_what_waits_is_cancelled(tmp_path: Path) -> None:
         for call in (twin.submit(note(2)), twin.status()):
             with pytest.raises(UsageError, match="closed"):
                 await call
+
+    asyncio.run(used())
+
+
+def test_an_offer_that_was_named_while_the_store_was_closed_waits_for_nothing(
+    tmp_path: Path,
+) -> None:
+    """No thread would take its window up: those that wait are cancelled."""
+    go = threading.Event()
+
+    async def used() -> None:
+        twin = await AsyncPalimpsest.open(tmp_path / "store", threads=1, by="person")
+        name = twin._name
+        closing: list[asyncio.Task[None]] = []
+
+        async def closed_meanwhile(*named: Any) -> bool:
+            is_new = await name(*named)
+            twin._threads.submit(go.wait, 10)
+            closing.append(asyncio.create_task(twin.close()))
+            await asyncio.sleep(0)
+            return is_new
+
+        submission = Submission(str(uuid4()), "", 1)
+        with patch.object(twin, "_name", closed_meanwhile):
+            offer = twin.offer(Offer([note(0)], submission=submission))
+            with pytest.raises(UsageError, match="closed"):
+                await asyncio.wait_for(offer, 5)
+        go.set()
+        await closing[0]
 
     asyncio.run(used())
 

@@ -66,7 +66,12 @@ def pre_compact(
     ] = OWNER,
     timeout: Annotated[
         float,
-        typer.Option(min=0.0, metavar="S", help="The longest that the agent waits, in seconds."),
+        typer.Option(
+            min=0.0,
+            max=threading.TIMEOUT_MAX,
+            metavar="S",
+            help="The longest that the agent waits, in seconds.",
+        ),
     ] = TIMEOUT,
 ) -> None:
     """Capture memories before an agent's context is compacted; report the duplicates.

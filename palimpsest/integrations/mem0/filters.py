@@ -110,13 +110,14 @@ def _parts(given: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     """All parts that must hold together, from every `AND`."""
     for name, asked in given.items():
         if name == "AND":
-            for part in _several(asked):
+            for part in parts_of(asked):
                 yield from _parts(part)
         else:
             yield name, asked
 
 
-def _several(asked: Any) -> list[Mapping[str, Any]]:
+def parts_of(asked: Any) -> list[Mapping[str, Any]]:
+    """The conditions of an `AND`, `OR` or `NOT`; UsageError if they are not a list of them."""
     if not isinstance(asked, list) or not all(isinstance(part, dict) for part in asked):
         raise UsageError("AND, OR and NOT need a list of conditions")
     return asked
@@ -124,7 +125,7 @@ def _several(asked: Any) -> list[Mapping[str, Any]]:
 
 def _condition(name: str, asked: Any) -> Condition:
     if name in ("AND", "OR", "NOT"):
-        inner = [_all_of([_condition(*part) for part in part.items()]) for part in _several(asked)]
+        inner = [_all_of([_condition(*part) for part in part.items()]) for part in parts_of(asked)]
         if name == "AND":
             return _all_of(inner)
         if name == "OR":
@@ -197,6 +198,13 @@ def _compared(compare: Callable[[Any, Any], bool], value: Any, read: Read, other
         return False
 
 
+def _is_in(value: Any, listed: Any) -> bool:
+    try:
+        return value in listed
+    except TypeError:  # a dict, which no set has
+        return False
+
+
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "eq": operator.eq,
     "ne": operator.ne,
@@ -204,8 +212,8 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "gte": operator.ge,
     "lt": operator.lt,
     "lte": operator.le,
-    "in": lambda value, other: value in other,
-    "nin": lambda value, other: value not in other,
+    "in": _is_in,
+    "nin": lambda value, other: not _is_in(value, other),
     "contains": lambda value, other: other in value,
     "icontains": lambda value, other: other.casefold() in value.casefold(),
 }

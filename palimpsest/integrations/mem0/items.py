@@ -22,7 +22,7 @@ from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import SetExpiryRequest
 from palimpsest.contracts.shown import Found
 from palimpsest.integrations.mem0.bodies import Add, MessageBody, ending
-from palimpsest.integrations.mem0.filters import FIELDS, SAID_BY, Filters, parse_filters
+from palimpsest.integrations.mem0.filters import FIELDS, SAID_BY, Filters, parse_filters, parts_of
 from palimpsest.integrations.mem0.rows import Row, history_rows, repeat_of, row_of
 from palimpsest.integrations.nearest import nearest_of
 from palimpsest.queries.memories import to_expire
@@ -70,13 +70,13 @@ def forget_all(memories: Palimpsest, wanted: Filters) -> None:
 
 def read_messages(messages: Any, **more: Any) -> Add:
     """Parse the arguments of `add`. ValueError, which quotes no text, if one is wrong."""
-    entities(more)
+    who = entities(more)
     given = [messages] if isinstance(messages, str | dict) else messages
     if not isinstance(given, list):
         raise ValueError("messages must be str, dict, or list[dict]")
     given = [{"role": "user", "content": item} if isinstance(item, str) else item for item in given]
     try:
-        return Add.model_validate({**more, "messages": given})
+        return Add.model_validate({**more, **who, "messages": given})
     except ValidationError as error:
         wrong = error.errors(include_input=False, include_context=False, include_url=False)[0]
         raise ValueError(f"{'.'.join(map(str, wrong['loc']))}: {rule_of(wrong)}") from None
@@ -264,7 +264,7 @@ def beside_metadata(filters: Mapping[str, Any]) -> Row:
     about: Row = {}
     for name, asked in filters.items():
         if name in ("AND", "OR", "NOT"):
-            found[name] = [beside_metadata(one) for one in asked]
+            found[name] = [beside_metadata(one) for one in parts_of(asked)]
         else:
             (found if name in FIELDS else about)[name] = asked
     return {**found, "metadata": about} if about else found

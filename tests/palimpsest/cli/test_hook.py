@@ -395,7 +395,13 @@ def test_settings_wrong(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize(
     ("words", "told"),
-    [(("--nonsense",), "--nonsense"), (("--timeout", "soon"), "number"), (("one", "two"), "two")],
+    [
+        (("--nonsense",), "--nonsense"),
+        (("--timeout", "soon"), "number"),
+        (("--timeout", "inf"), "or equal to"),
+        (("--timeout", "nan"), "or equal to"),
+        (("one", "two"), "two"),
+    ],
 )
 def test_options_wrong(line: CommandLine, words: tuple[str, ...], told: str) -> None:
     """Exit status 2 would stop the agent from compacting its context."""

@@ -161,11 +161,27 @@ def test_an_update_sets_the_last_day_of_all_that_would_outlive_it(memory: Memory
         ({"threshold": 70}, "threshold must be a number from -1 to 1"),
         ({"show_expired": "no"}, "show_expired must be true or false"),
         ({"filters": "ada"}, "filters must be a dict"),
+        ({"filters": {"user_id": "ada", "OR": 5}}, "need a list of conditions"),
+        ({"filters": {"user_id": "ada", "AND": ["page"]}}, "need a list of conditions"),
     ],
 )
 def test_an_argument_of_a_wrong_type_is_told(memory: Memory, wrong: Any, why: str) -> None:
-    with pytest.raises(ValueError, match=why):
+    with pytest.raises((ValueError, UsageError), match=why):
         memory.search("tea", **{"filters": {"user_id": "ada"}, **wrong})
+
+
+def test_blanks_around_an_id_do_not_count(memory: Memory) -> None:
+    memory.add("Ada likes tea", user_id=" ada ")
+    for user_id in ("ada", " ada"):
+        [row] = memory.get_all(filters={"user_id": user_id})["results"]
+        assert row["user_id"] == "ada"
+
+
+@pytest.mark.parametrize(("test", "passes"), [("in", False), ("nin", True)])
+def test_a_mapping_is_in_no_list(memory: Memory, test: str, passes: bool) -> None:
+    memory.add("Ada likes tea", user_id="ada", metadata={"cup": {"size": 1}})
+    found = memory.get_all(filters={"user_id": "ada", "cup": {test: ["blue"]}})["results"]
+    assert bool(found) is passes
 
 
 def test_an_update_to_no_text_is_refused(memory: Memory) -> None:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from .errors import ClientError
 from .shim import ServerAddress, speak
 
 
@@ -21,7 +22,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     token = os.environ.get("PALIMPSEST_TOKEN")
     if not token:
         parser.error("set PALIMPSEST_TOKEN to a token of the server")
-    address = ServerAddress(asked.url)
+    try:
+        address = ServerAddress(asked.url)
+    except ClientError as error:
+        parser.error(str(error))
     speak(asked.owner, lambda: address, token)
     return 0
 

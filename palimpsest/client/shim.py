@@ -62,10 +62,19 @@ class Address(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """A server that was given tokens."""
+    """A server that was given tokens; ClientError if its URL is not of HTTP."""
 
     url: str
     agent: str | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            at = urlsplit(self.url)
+            known = at.scheme in ("http", "https") and at.hostname and at.port != 0
+        except ValueError:
+            known = False
+        if not known:
+            raise ClientError(f"not a server's URL, such as https://memories.example: {self.url}")
 
 
 def connect(address: Address, seconds: float) -> http.client.HTTPConnection:

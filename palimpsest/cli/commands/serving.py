@@ -134,6 +134,7 @@ def mcp(
         return
     if owner is None:
         raise typer.BadParameter("name the owner of the memories: --owner ada")
+    from palimpsest.client.errors import ClientError
     from palimpsest.client.shim import ServerAddress, speak
     from palimpsest.settings.settings import NO_JUDGE
 
@@ -141,7 +142,10 @@ def mcp(
     if url is not None:
         if not token:
             raise UsageError("set PALIMPSEST_TOKEN to a token of that server")
-        address = ServerAddress(url)
+        try:
+            address = ServerAddress(url)
+        except ClientError as error:
+            raise UsageError(f"--url: {error}") from None
         speak(owner, lambda: address, token)
         return
     require_serve()

@@ -16,6 +16,7 @@ from palimpsest.api.store import Palimpsest
 from palimpsest.cli.commands import cluster, serving
 from palimpsest.cli.demo import judge as demo_judge
 from palimpsest.cli.demo.judge import JudgeServer
+from palimpsest.client.__main__ import main as client_main
 from palimpsest.contracts.errors import TransientError
 from palimpsest.contracts.requests import JoinSelection, Selection
 from palimpsest.jobs import extract as extracting
@@ -685,6 +686,26 @@ def test_a_link_to_the_review_page(
     monkeypatch.setenv("PALIMPSEST_TOKEN", "a token")
     assert palimpsest.json("review", "open", *words) == {"review": "http://there/"}
     assert asked == [(server, "a token", wanted)]
+
+
+WRONG_URLS = ("memories.example", "ftp://memories.example", "http://", "http://a:b", "http://[a")
+
+
+@pytest.mark.parametrize("url", WRONG_URLS)
+def test_mcp_needs_the_url_of_a_server(
+    url: str,
+    palimpsest: CommandLine,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_TOKEN", "a token")
+    words = ("mcp", "--owner", "ada", "--url", url)
+    ran = palimpsest(*words)
+    assert (ran.status, "https://memories.example" in ran.err) == (2, True)
+    with pytest.raises(SystemExit) as ended:
+        client_main(words)
+    assert ended.value.code == 2
+    assert "https://memories.example" in capsys.readouterr().err
 
 
 def test_extract(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:

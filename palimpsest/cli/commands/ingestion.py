@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import asdict
 from datetime import datetime
 from enum import Enum
@@ -253,8 +253,8 @@ def extract(
     call = invocation(context)
     named = {"owner_id": owner, "namespace": namespace, "session_id": session}
     folder = call.settings.store if call.settings.store.is_dir() else None
-    with ExitStack() as stack:
-        lines = get_binary_stream("stdin") if file == "-" else stack.enter_context(_open(file))
+    stdin = nullcontext(get_binary_stream("stdin"))
+    with stdin if file == "-" else open_file(Path(file)) as lines:
         found = extract_candidates(
             lines,
             {name: value for name, value in named.items() if value is not None},
@@ -271,9 +271,10 @@ def extract(
         raise typer.Exit(FAILED)
 
 
-def _open(file: str) -> BinaryIO:
+def open_file(file: Path) -> BinaryIO:
+    """A file to read; UsageError if it cannot be read."""
     try:
-        return Path(file).open("rb")
+        return file.open("rb")
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from None
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal
 
@@ -12,10 +11,9 @@ import typer
 
 from palimpsest.cli import rendering
 from palimpsest.cli.commands.cluster import require_cluster
-from palimpsest.cli.commands.ingestion import Renames, parse_renames, print_summary
+from palimpsest.cli.commands.ingestion import Renames, open_file, parse_renames, print_summary
 from palimpsest.cli.invocation import Invocation, invocation
 from palimpsest.contracts.counting import counted
-from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.limits import MOST
 from palimpsest.process.output import Progress
 
@@ -96,21 +94,11 @@ def _import_into_topics(call: Invocation, file: Path) -> None:
         topics = await read_topics(connection)
         return await import_lines(connection, topics, read, _event_progress(report, "published"))
 
-    with call.output.progress() as report, open_export(file) as lines:
+    with call.output.progress() as report, open_file(file) as lines:
         count = asyncio.run(publish(lines))
     require_events(count, file)
     answer = {"events": count, "bootstrap": connection.bootstrap}
     call.output.answer(answer, lambda: rendering.fields(answer))
-
-
-@contextmanager
-def open_export(file: Path) -> Iterator[IO[bytes]]:
-    """Open a file; raises UsageError if it cannot be read."""
-    try:
-        with file.open("rb") as lines:
-            yield lines
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
 
 
 def _event_progress(report: Progress, done: str) -> Callable[[int], None]:

@@ -31,6 +31,7 @@ from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.identity import digest, invalid_id
 from palimpsest.process.output import Output
 from palimpsest.streams import embedder
+from palimpsest.streams.cluster import topics
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.embedder.notes import Notes
 from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir
@@ -528,6 +529,19 @@ def test_the_log_goes_out_and_in_byte_for_byte(stocked: CommandLine) -> None:
     assert second.read_bytes() == first.read_bytes()
     assert copy.json("status") == stocked.json("status")
     assert copy("log", "import", str(first)).status == 2
+
+
+def test_a_refused_connection_is_not_reported_as_an_unreadable_file(
+    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refused(_: object) -> None:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr(topics, "read_topics", refused)
+    ran = palimpsest("--bootstrap", "127.0.0.1:1", "log", "import", palimpsest.file([], "x.jsonl"))
+    assert ran.status == 1
+    assert "Connection refused" in ran.err
+    assert "cannot be read" not in ran.err
 
 
 def test_an_export_overwrites_nothing_unasked(stocked: CommandLine) -> None:

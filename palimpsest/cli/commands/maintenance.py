@@ -22,12 +22,17 @@ from palimpsest.cli.invocation import DryRun, Invocation, OneOwner, invocation
 from palimpsest.cli.rendering import shown
 from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.counting import counted
-from palimpsest.contracts.errors import ModelError, PalimpsestError, StoreError, UsageError
+from palimpsest.contracts.errors import (
+    ModelError,
+    NewerError,
+    PalimpsestError,
+    StoreError,
+    UsageError,
+)
 from palimpsest.process.output import Progress
 
 if TYPE_CHECKING:
     from palimpsest.contracts.events import JudgeSet, PolicySet
-    from palimpsest.process.output import Progress
     from palimpsest.settings.settings import Settings
 
 
@@ -348,7 +353,7 @@ def _graph_cache(folder: Path) -> DoctorFinding:
     return DoctorFinding(
         "graph cache",
         found=os.access(nearest, os.W_OK),
-        detail=f"{folder}, {kept} graph{'s' * (kept != 1)}",
+        detail=f"{folder}, {counted(kept, 'graph')}",
         remedy="the graph is built at each start; set XDG_CACHE_HOME to a folder you can write",
         needed=False,
     )
@@ -365,7 +370,7 @@ def _store_findings(settings: Settings, report: Progress) -> Iterator[DoctorFind
     yield DoctorFinding(
         "store",
         found=os.access(folder, os.W_OK) and os.access(folder / LOG_FILE, os.W_OK),
-        detail=f"{folder}",
+        detail=str(folder),
         remedy="this user may not write there",
     )
     free = shutil.disk_usage(folder).free
@@ -388,7 +393,9 @@ def _log_findings(settings: Settings, report: Progress) -> Iterator[DoctorFindin
         with Palimpsest.open(settings.store, create=False, **settings.opening()) as store:
             status = store.status()
     except PalimpsestError as error:
-        yield DoctorFinding("log", found=False, detail=str(error), remedy="restore it from a copy")
+        is_newer = isinstance(error, NewerError)
+        remedy = "upgrade this version" if is_newer else "restore it from a copy"
+        yield DoctorFinding("log", found=False, detail=str(error), remedy=remedy)
         return
     yield DoctorFinding("log", found=True, detail=f"{counted(count, 'event')} read, none damaged")
     if policy is not None:

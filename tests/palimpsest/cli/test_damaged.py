@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from palimpsest.backends.paths import LOG_FILE
+from palimpsest.contracts.errors import NewerError
 from palimpsest.streams import embedder
 from palimpsest.streams.embedder import ModelUnusable
+from palimpsest.streams.log import checking
 from palimpsest.streams.log.acknowledged import ACKNOWLEDGED_FILE
 from tests.palimpsest.cli.conftest import CommandLine, row
 
@@ -115,6 +117,20 @@ def test_doctor_does_not_say_that_it_is_well(damaged: CommandLine) -> None:
     log = findings(damaged, status=1)["log"]
     assert not log["found"]
     assert "position 2" in log["detail"]
+
+
+def test_doctor_advises_to_upgrade_if_a_newer_version_wrote_the_log(
+    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older copy of an intact log would lose what was written since."""
+
+    def newer(*_: object) -> None:
+        raise NewerError("version 9 wrote this")
+
+    palimpsest.holds(row(PARIS))
+    monkeypatch.setattr(checking, "check_log", newer)
+    log = findings(palimpsest, status=1)["log"]
+    assert (log["detail"], log["remedy"]) == ("version 9 wrote this", "upgrade this version")
 
 
 def test_doctor_tries_the_model(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,7 @@ class Uses:
             self._timer = None
         try:
             self._leave()
-            if recalled and self._writer.reader.uses_are_overdue():
+            if recalled and self._writer.reader.inbox.uses_are_overdue():
                 self._writer.serve_left()
         except PalimpsestError as error:
             _log.warning("accesses are not recorded: %s", error)

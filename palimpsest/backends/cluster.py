@@ -218,7 +218,7 @@ class ClusterWriter:
         if isinstance(request, ForgetRequest):
             if not request.memory_ids:
                 return request.owner_id
-            return self._log.owner_of(decision_id_or_unchanged(request.memory_ids[0]) or "") or None
+            return self._log.owner_of(decision_id_or_unchanged(request.memory_ids[0])) or None
         names = (getattr(request, name, None) for name in ("a", "candidate_id", "memory_id"))
         candidate_id = next(filter(None, names), None)
         decision_id = (

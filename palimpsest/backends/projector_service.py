@@ -195,12 +195,9 @@ class _Stoppable:
         self.owners_since = log.owners_since
 
     def of_owner(self, owner_id: str, *, upto: int | None = None) -> Iterator[Recorded]:
-        self._check()
-        return self._log.of_owner(owner_id, upto=upto)
-
-    def _check(self) -> None:
         if self._stopped():
             raise StoppedError
+        return self._log.of_owner(owner_id, upto=upto)
 
 
 class _Same:

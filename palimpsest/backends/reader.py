@@ -245,10 +245,6 @@ class Reader:
         """An owner's uses that were left but are not recorded yet."""
         return summed(gathered_uses(item.body for item in self.inbox.uses(owner_id)))
 
-    def uses_are_overdue(self) -> bool:
-        """Whether uses were left over a minute ago and are still not recorded."""
-        return self.inbox.uses_are_overdue()
-
     def trial(self) -> DryRun:
         """An executor on the committed state that writes nothing."""
         return DryRun(self.log, self.policy_in_force(), self.clock)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -203,7 +203,8 @@ def complete_columns(context: typer.Context, incomplete: str) -> list[str]:
     from palimpsest.projections.duckdb.queries import query, views_file
     from palimpsest.settings.settings import read_settings
 
-    folder = read_settings(store=_store_option(context)).store / PROJECTIONS_FOLDER
+    store = context.find_root().params.get("store")
+    folder = read_settings(store=store).store / PROJECTIONS_FOLDER
     if not views_file(folder).is_file():
         return []
     [word] = _LAST_WORD.findall(incomplete)[:1]
@@ -212,11 +213,5 @@ def complete_columns(context: typer.Context, incomplete: str) -> list[str]:
     return [before + name for name in _starting_with(names, word)]
 
 
-def _store_option(context: typer.Context) -> object:
-    """The store that was named before the command."""
-    return context.find_root().params.get("store")
-
-
-def _starting_with(names: object, incomplete: str) -> list[str]:
-    assert isinstance(names, list | tuple)
+def _starting_with(names: Iterable[str], incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]

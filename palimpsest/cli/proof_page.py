@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from palimpsest.charts.charts import Chart, ChartColumn, histogram, stacked
-from palimpsest.cli.pictures import compared
+from palimpsest.cli.pictures import BINS, bin_of, compared
 from palimpsest.contracts.policy import Policy
 from palimpsest.evaluation.evaluate import MOST_SHOWN, Seen
 from palimpsest.evaluation.tables import (
@@ -23,7 +23,6 @@ from palimpsest.streams.policies.explain import explain
 from palimpsest.web.rendering import render
 
 TEMPLATE = "proof.html"
-BINS = 50
 KINDS = (
     "different, joined",
     "different, asked",
@@ -56,8 +55,7 @@ def _pair_charts(answer: Mapping[str, Any], seen: Sequence[Seen]) -> list[Chart]
     for result in seen:
         if result.cosine is not None:
             label = "the same" if result.pair.label == "same" else "different"
-            place = min(int(max(result.cosine, 0.0) * BINS), BINS - 1)
-            bars[place][f"{label}, {result.fate}"] += 1
+            bars[bin_of(result.cosine)][f"{label}, {result.fate}"] += 1
     title = "Cosine of the pairs that were compared, and what became of them"
     return [
         histogram("cosine", title, bars, BINS, KINDS, ()),

@@ -19,7 +19,7 @@ from palimpsest.contracts.counting import counted
 from palimpsest.process.output import WIDE, dollars, plain, visible
 
 if TYPE_CHECKING:
-    from palimpsest.contracts.shown import Found, History, Page, Recalled, Wording
+    from palimpsest.contracts.shown import Found, History, Page, Recalled
 
 # -- tables and lists ----------------------------------------------------------------------------
 
@@ -323,17 +323,15 @@ def found_memory(memory: Found) -> RenderableType:
             member["occurred_at"],
         ]
         about = "  ".join(str(part) for part in origin if part)
-        former = Text.assemble(shown(about, "cyan"), shown(_former(member), "yellow"))
+        former = "  former" * (member["relation"] == "former")
         tree.add(
             Group(
-                shown(member["text"]), former, shown(f"candidate {member['candidate_id']}", "dim")
+                shown(member["text"]),
+                Text.assemble(shown(about, "cyan"), shown(former, "yellow")),
+                shown(f"candidate {member['candidate_id']}", "dim"),
             )
         )
     return tree
-
-
-def _former(wording: Wording) -> str:
-    return "  former" if wording["relation"] == "former" else ""
 
 
 def history(found: History) -> RenderableType:
@@ -451,7 +449,7 @@ def bulk(verb: str, done: str, answer: Mapping[str, Any]) -> RenderableType:
     rest = [shown(f"  … and {more:,} more; --json has all", "dim")] if more > 0 else []
     each = (_selected_one(item) for item in items[:SHOWN_MANY])
     count = shown(bulk_count(verb, done, answer))
-    return Group(count, *each, *rest, *_indented_refusals(answer), *_way_back(answer))
+    return Group(count, *each, *rest, *_refused(answer), *_way_back(answer))
 
 
 def _way_back(answer: Mapping[str, Any]) -> list[Text]:
@@ -468,13 +466,6 @@ def _selected_one(item: Mapping[str, Any]) -> RenderableType:
     texts = [item["text"]] if "text" in item else [item["older_text"], item["newer_text"]]
     name = item.get("decision_id") or item["candidate_id"]
     return Group(shown(f"{about}  {name}", "dim"), *(shown(f"    {text}") for text in texts))
-
-
-def _indented_refusals(answer: Mapping[str, Any]) -> list[Text]:
-    return [
-        shown(f"  refused: {refusal['decision_id']}: {refusal['detail']} ({refusal['reason']})")
-        for refusal in answer.get("refused", [])
-    ]
 
 
 def dead_letters(found: Sequence[Mapping[str, Any]]) -> RenderableType:

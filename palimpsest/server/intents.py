@@ -631,19 +631,15 @@ def _full_id(store: Palimpsest, owner_id: str, beginning: str) -> str:
 
 def require_own_forgetting(store: Palimpsest, owner_id: str, forgotten: str) -> Retracted:
     """The first event of a forgetting of this owner; a problem if the name is unknown."""
-    recorded = store.reader.log.find(_first_event_of(forgotten))
+    try:
+        first = event_id(event_id(forgotten, FORGET), "0")
+    except ValueError:  # it names nothing
+        raise not_found() from None
+    recorded = store.reader.log.find(first)
     event = recorded.event if recorded else None
     if not isinstance(event, Retracted) or event.owner_id != owner_id:
         raise not_found()
     return event
-
-
-def _first_event_of(forgotten: str) -> str:
-    """The id of a forgetting's first event, from its name; a problem if the name is malformed."""
-    try:
-        return event_id(event_id(forgotten, FORGET), "0")
-    except ValueError:
-        raise not_found() from None
 
 
 def _all_ids(store: Palimpsest, owner_id: str) -> builtins.list[str]:

@@ -13,6 +13,7 @@ import typer
 
 from palimpsest.cli.invocation import invocation
 from palimpsest.cli.rendering import shown
+from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
 from palimpsest.process.signals import SIGNALS
@@ -46,7 +47,7 @@ def schedule(
     if not any(call.settings.schedule.times(step) for step in STEPS):
         raise UsageError('nothing is scheduled: set [schedule] dedupe = "03:00" in palimpsest.toml')
     if not _check_until_stopped(call, once=once):
-        raise typer.Exit(1)
+        raise typer.Exit(FAILED)
 
 
 def _check_until_stopped(call: Invocation, *, once: bool) -> bool:

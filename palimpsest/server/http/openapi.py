@@ -57,7 +57,7 @@ def document(operations: Iterable[HttpOperation]) -> JsonObject:
     }
 
 
-Schemas = dict[tuple[str, JsonSchemaMode], JsonObject]
+Schemas = dict[tuple[str, str], JsonObject]
 
 
 def _schemas(operations: list[HttpOperation]) -> tuple[Schemas, JsonObject]:
@@ -71,11 +71,10 @@ def _schemas(operations: list[HttpOperation]) -> tuple[Schemas, JsonObject]:
         if operation.body is not None:
             wanted.append(((operation.name, "body"), "validation", TypeAdapter(operation.body)))
     found, parts = TypeAdapter.json_schemas(wanted, ref_template=PLACE)
-    by_name: Any = {key: schema for (key, _), schema in found.items()}
-    return by_name, parts.get("$defs", {})
+    return {key: schema for (key, _), schema in found.items()}, parts.get("$defs", {})
 
 
-def _document_operation(operation: HttpOperation, schemas: Any) -> JsonObject:
+def _document_operation(operation: HttpOperation, schemas: Schemas) -> JsonObject:
     documented: JsonObject = {
         "operationId": operation.name,
         "summary": operation.says,

@@ -178,7 +178,7 @@ def remembered(answer: Answer) -> list[ProseLine]:
     for outcome in answer["memories"]:
         if "text" in outcome:
             origin = f"From message {outcome['message']}: " if outcome.get("message") else ""
-            lines.append(ProseLine(outcome["text"], f"{origin}"))
+            lines.append(ProseLine(outcome["text"], origin))
         lines += added(outcome)
     return lines
 

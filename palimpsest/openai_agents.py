@@ -123,7 +123,7 @@ def memory_tools(memories: Palimpsest, owner_id: str) -> list[FunctionTool]:
     async def search_memories(question: str, min_score: float | None = None) -> str:
         """Find what is known of the user, the nearest first, each with the id of its memory.
 
-        What is hardly related to the question is left out; a `min_score` of -1 shows it, too.
+        Hardly related memories are left out; a `min_score` of -1 shows them, too.
         """
         least: Any = "model" if min_score is None else max(-1.0, min(min_score, 1.0))
         found = await asyncio.to_thread(owner.recall, question, min_score=least)

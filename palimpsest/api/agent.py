@@ -98,7 +98,7 @@ class Agent:
         min_score: MinScore = "model",
         **narrowed: Any,
     ) -> Hits:
-        """The `k` memories nearest to a question, or with an identifier of it, best first.
+        """The `k` memories nearest to a question, or that mention an identifier of it, best first.
 
         Hardly related ones are left out and counted as `weaker`; `min_score=None` includes them.
         """

@@ -60,7 +60,7 @@ class ClusterClient:
         return self._run(self._client.ask_each(asked))
 
     def ask(self, request: Request, owner_id: str) -> Future[Answer]:
-        """Send a request about an owner; returns the answer to come, without waiting for it."""
+        """Send a request about an owner; returns the future of its answer, without waiting."""
 
         async def answer() -> Answer:
             assert self._client is not None

@@ -103,7 +103,7 @@ class EmbeddedWriter:
     def ask(self, request: Request[A_co]) -> A_co:
         """Execute a request here, or leave it to the writing process; RefusedError if impossible.
 
-        A dry run is always executed here, on the committed state, and on a read-only disk a check.
+        A dry run is executed here, on the committed state; so is a check on a read-only disk.
         """
         request = as_asked(request)
         if is_dry_run(request):

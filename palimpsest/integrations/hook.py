@@ -34,7 +34,7 @@ PREVIEW = 40
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+!|~\"&])")
 NOTHING_CAPTURED = "No memories were captured before compaction."
 FAILED = "Memories could not be captured before compaction; the hook's errors say why."
-LATE = "Memories were not captured in time before compaction; they may still be, a little later."
+LATE = "Memories were not captured in time before compaction; they may be captured a little later."
 FORMS = (
     "the hook reads a JSON list of objects with `content` and `namespace`, the lines of"
     " `palimpsest extract`, or an agent's call with its `transcript_path`"

@@ -270,8 +270,8 @@ class TakeBody(Strict):
     """What to undo or redo. With a dry run's `token`, only if the result is what that showed."""
 
     id: SomeId = Field(
-        description="An answer's `undo`, `decision_id` or `event_id`, or a memory's for its last"
-        " change."
+        description="An answer's `undo`, `decision_id` or `event_id`, or a memory's id for its"
+        " last change."
     )
     token: SomeId | None = Field(None, description="The token of a call without one.")
     because: Annotated[Because | None, BECAUSE] = None

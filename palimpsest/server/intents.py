@@ -389,7 +389,7 @@ class Intents:
     async def renew(
         self, candidate_id: str, *, expires_at: datetime, because: str | None
     ) -> NewExpiry:
-        """Move the time at which a candidate expires; it must be to come."""
+        """Change when a candidate expires, to a time in the future."""
 
         def renewed(store: Palimpsest) -> NewExpiry:
             require_future(store.reader, expires_at)
@@ -445,7 +445,7 @@ class Intents:
             ids = _all_ids(store, self.owner_id)
             if not ids and (dry_run or self._key is None):
                 return None
-            # Without any, that is recorded as the effect of the key.
+            # With a key, a call that finds nothing is recorded as well.
             how = {"expect": expect, "dry_run": dry_run, "because": because}
             return store.writer.ask(self._request(store, ForgetRequest, {"memory_ids": ids, **how}))
 

@@ -126,7 +126,7 @@ class SelectedJoins(Strict):
 
 
 class RestoredCandidates(Strict):
-    """Perhaps a selection of what was forgotten."""
+    """A selection of candidates, unless what was forgotten at once is named."""
 
     selection: bodies.OwnSelection | None = Field(None, description="Which candidates come back.")
 

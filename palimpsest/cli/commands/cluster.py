@@ -332,7 +332,7 @@ def create(
     partitions: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, help="Per topic, for ever; default: as existing topics have, or 12."
+            metavar="N", min=1, help="Per topic, for ever; default: that of existing topics, or 12."
         ),
     ] = None,
     replication: Annotated[
@@ -448,7 +448,7 @@ def _restored_lines(
     topic: str, restored: Sequence[RestoredPartition], dry_run: bool
 ) -> Iterator[Text]:
     if not restored:
-        yield shown(f"{topic}: nothing was deleted, and nothing is to be restored")
+        yield shown(f"{topic}: nothing was deleted, so there is nothing to restore")
         return
     for one in restored:
         yield shown(

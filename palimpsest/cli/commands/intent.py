@@ -72,7 +72,7 @@ def _updated(answer: Any, *, dry_run: bool) -> RenderableType:
     verb = "would be updated" if dry_run else "updated"
     notes = [rendering.shown(f"displaced: {answer['displaced']['text']}")]
     if answer["merged"] is not None:
-        with_it = f"with memory {answer['merged']}, where the text lives"
+        with_it = f"with memory {answer['merged']}, which has this text"
         notes.append(rendering.shown(f"{'would be ' * dry_run}merged {with_it}", "yellow"))
     notes.append(rendering.shown(f"version: {answer['version']}"))
     return Group(rendering.changed(verb, answer), *notes)

@@ -435,7 +435,7 @@ Existing = Annotated[str, typer.Argument(metavar="EXISTING", help="The pair's ot
 
 @review_app.command("run", epilog="Example: palimpsest review run")
 def run_review(context: typer.Context, owner: OneOwner = None) -> None:
-    """Confirm exact repeats, and have the stronger model review the other joins.
+    """Confirm exact repeats; the stronger model reviews the other joins.
 
     The exit status is 1 if it did not answer; those joins wait for the next run. Joins on which it
     gave no usable answer, now or before, wait for a person.

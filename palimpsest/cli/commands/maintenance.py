@@ -456,8 +456,8 @@ def _judge(settings: Settings) -> DoctorFinding:
         "judge",
         key or (vendor != "ANTHROPIC" and address is not None),
         f"{judge.protocol}: {detail}, {address or 'the service itself'}",
-        f"set {vendor}_API_KEY, or another service in [judge]; `palimpsest demo-judge` is to try it"
-        " without one",
+        f"set {vendor}_API_KEY, or another service in [judge]; to try it without one, run"
+        " `palimpsest demo-judge`",
         needed=False,
     )
 

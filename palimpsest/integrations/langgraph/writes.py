@@ -114,9 +114,9 @@ def _update(
     metadata: dict[str, Any],
     owner_id: str,
 ) -> bool:
-    """Change the memory's text; returns whether this put is its candidate now.
+    """Change the memory's text; returns whether this put has become its candidate.
 
-    It is not if the memory has this text already, or if a person's statement forbids it.
+    It has not if the memory has this text already, or if a person's statement forbids the change.
     """
     if kept.entry.distinct.hash == verbatim_hash(text):
         return False

@@ -194,7 +194,7 @@ async def _get(asked: _Call) -> Row:
 
 
 async def _update(asked: _Call) -> Row:
-    """Change a memory's text or expiry; only new metadata counts as a repeat of the text.
+    """Change a memory's text or expiry; metadata for the same text is added as a repeat of it.
 
     If the memory has expired, its expiry is set first: an expired memory's text cannot change.
     """

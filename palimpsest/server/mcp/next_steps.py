@@ -14,7 +14,7 @@ JOINS = "memory_joins shows the joins of a memory, with their ids"
 READ_AGAIN = "read it again with get_memory, and repeat the call with the new version"
 PREVIEW_AGAIN = "look at it again for a new token, and repeat the call with that"
 BY_PERSON = "only a person can change this: do not try again, tell the user"
-NOTHING = "nothing is to be done: it is so already"
+NOTHING = "there is nothing to do: it is so already"
 APART = "they stay apart; if that is wrong, tell the user"
 AGAIN = "make the same call again in a few seconds"
 

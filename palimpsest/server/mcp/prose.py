@@ -173,7 +173,7 @@ def added(outcome: Answer, expires_at: datetime | None = None) -> list[ProseLine
 def remembered(answer: Answer) -> list[ProseLine]:
     """The outcome of each memory from a conversation."""
     if not answer["memories"]:
-        return [ProseLine(None, "Nothing in these messages was to be remembered.")]
+        return [ProseLine(None, "Nothing in these messages is worth remembering.")]
     lines: list[ProseLine] = []
     for outcome in answer["memories"]:
         if "text" in outcome:

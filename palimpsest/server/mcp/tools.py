@@ -30,7 +30,7 @@ class AnswerSize(Strict):
 
 
 class SearchSize(AnswerSize):
-    """Which hits of a search are shown: by default none that is hardly related."""
+    """Which hits of a search are shown: by default, hardly related ones are left out."""
 
     min_score: Score | None = Field(
         None, description="Leave out lower scores; by default hardly related ones. -1: none."

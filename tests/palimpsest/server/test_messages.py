@@ -168,7 +168,7 @@ def test_a_model_is_told_what_became_of_each_message(served: Use[None]) -> None:
             assert told.count("From message") == 2
             assert told.count("Stored as memory") == 2
             none = await made.call_tool("add_messages", {"messages": SAID[:1]})
-            assert prose(none) == "Nothing in these messages was to be remembered."
+            assert prose(none) == "Nothing in these messages is worth remembering."
             hidden = await made.call_tool("add_messages", {"messages": SAID, "infer": True})
             assert hidden.is_error
 

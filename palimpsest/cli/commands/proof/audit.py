@@ -69,7 +69,7 @@ def open_audit(
     ] = None,
     seed: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Your own dice, thrown after --at was fixed."),
+        typer.Option(metavar="TEXT", help="Your own seed, such as rolled dice, chosen after --at."),
     ] = None,
     position: Annotated[
         int | None,

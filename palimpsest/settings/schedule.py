@@ -14,7 +14,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Annotated, Any, Protocol, TypedDict
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
 from palimpsest.contracts.errors import PalimpsestError, RefusedError
 from palimpsest.contracts.events import BatchStep
@@ -58,11 +58,7 @@ def _clock_time(given: object) -> time:
     return found
 
 
-ClockTimes = Annotated[
-    tuple[time, ...] | str,
-    BeforeValidator(_clock_times),
-    PlainSerializer(lambda times: ", ".join(f"{moment:%H:%M}" for moment in times)),
-]
+ClockTimes = Annotated[tuple[time, ...] | str, BeforeValidator(_clock_times)]
 """Clock times of a day, sorted; also accepts a text with commas."""
 
 

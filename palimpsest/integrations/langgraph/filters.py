@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import inf
 from typing import Any
 
 from palimpsest.contracts.errors import UsageError
@@ -26,7 +27,7 @@ def passes(value: Value, wanted: Value) -> bool:
 
 def _fits(value: Any, asked: Any) -> bool:
     if isinstance(asked, Mapping):
-        if any(name.startswith("$") for name in asked):
+        if any(str(name).startswith("$") for name in asked):
             return all(_comparison(name)(value, other) for name, other in asked.items())
         return isinstance(value, Mapping) and passes(value, asked)
     if isinstance(asked, list | tuple):
@@ -53,5 +54,7 @@ def _numbers(values: Iterable[Any]) -> Iterator[float]:
     for value in values:
         try:
             yield float(value)
+        except OverflowError:
+            yield inf if value > 0 else -inf
         except (TypeError, ValueError):
             return

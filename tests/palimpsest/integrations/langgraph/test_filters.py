@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from palimpsest.integrations.langgraph.filters import passes
@@ -12,3 +14,12 @@ from palimpsest.integrations.langgraph.filters import passes
 )
 def test_a_comparison_at_its_bound(name: str, passing: list[int]) -> None:
     assert [n for n in range(3) if passes({"n": n}, {"n": {name: 1}})] == passing
+
+
+@pytest.mark.parametrize(
+    ("asked", "passing"), [({"$lt": 10**400}, True), ({"$lt": -(10**400)}, False), ({1: 2}, False)]
+)
+def test_a_huge_number_and_a_field_that_is_no_text_are_compared(
+    asked: dict[Any, Any], passing: bool
+) -> None:
+    assert passes({"n": 1}, {"n": asked}) is passing

@@ -26,6 +26,9 @@ OneOwner = Annotated[str | None, typer.Option("--owner", metavar="OWNER", help="
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; write nothing.")]
 
+LONGEST_POSITION = 100
+"""Maximum number of digits of a position; Python cannot read some thousands."""
+
 A_LITTLE = 100
 """The normal lag of a store, in events: a projector catches up in a moment."""
 
@@ -106,9 +109,14 @@ def moment(text: str) -> datetime:
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
+def is_position(text: str) -> bool:
+    """Whether a text is a number that may be a position of the log."""
+    return text.isdecimal() and len(text) <= LONGEST_POSITION
+
+
 def position_or_time(text: str) -> int | datetime:
     """A position of the log, or a time parsed by `moment`."""
-    return int(text) if text.isdecimal() else moment(text)
+    return int(text) if is_position(text) else moment(text)
 
 
 AsOfOption = Annotated[

@@ -23,6 +23,7 @@ from palimpsest.cli.invocation import (
     complete_columns,
     complete_kinds,
     invocation,
+    is_position,
     metadata_of,
     moment,
     named_values,
@@ -405,7 +406,7 @@ def changes(
     With --json a page is one document on one line.
     """
     call = invocation(context)
-    place: int | str = int(after) if after.isdecimal() else after
+    place: int | str = int(after) if is_position(after) else after
 
     def pages() -> Iterator[Changes]:
         nonlocal place

@@ -144,6 +144,15 @@ def test_what_lies_in_the_future_is_wrong_usage(
     assert palimpsest(*words, f"--as-of={when}").status == 2
 
 
+@pytest.mark.parametrize("words", [("changes", "--after"), ("status", "--as-of")])
+def test_a_number_of_thousands_of_digits_is_wrong_usage(
+    palimpsest: CommandLine, row: Row, words: tuple[str, str]
+) -> None:
+    palimpsest.holds(row("a kettle"))
+    ran = palimpsest(*words, "9" * 5_000)
+    assert (ran.status, "a bug" in ran.err, "sys." in ran.err) == (2, False, False)
+
+
 def test_a_timeline_is_drawn(merged_and_reinstated: tuple[CommandLine, list[str], str]) -> None:
     palimpsest, [a, b], joined = merged_and_reinstated
     shown = palimpsest.json("show", a)["timeline"]

@@ -447,6 +447,8 @@ def sql(
     """
     from palimpsest.projections.duckdb.queries import write_views
 
+    if query is None and params:
+        raise typer.BadParameter("--param goes with a query")
     call = invocation(context)
     with call.store() as store:
         if views is not None:

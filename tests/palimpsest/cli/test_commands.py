@@ -500,6 +500,8 @@ def test_sql_without_a_query_says_how_to_open_the_file(stocked: CommandLine) -> 
     assert Path(document["file"]).is_file()
     assert set(document["open"]) == {"CLI", "Python", "DBeaver"}
     assert "DBeaver" in stocked("sql").out
+    ran = stocked("sql", "--param", "owner=ada")
+    assert (ran.status, "--param goes with a query" in ran.err) == (2, True)
 
 
 @pytest.mark.parametrize(

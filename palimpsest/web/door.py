@@ -139,6 +139,7 @@ class Door:
             """Check session, role and CSRF secret, then serve the page; errors are pages, too."""
             visit = self._visit(request)
             try:
+                visit = replace(visit, form=_form(request))
                 if role is not None and visit.session is None:
                     return visit.to(SIGN_IN)
                 if role is not None and not visit.caller.name:
@@ -170,16 +171,12 @@ class Door:
         return replace(visit, banner=shown, sees_all=sees_all)
 
     def _visit(self, request: Request) -> Visit:
-        given = admitted(request)
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        is_form = kind == "application/x-www-form-urlencoded"
         return Visit(
             self.store,
             request,
             self.sessions.find(request.headers),
             {name: unquote(value) for name, value in request.path_params.items()},
             dict(request.query_params),
-            _fields(given.body) if is_form else {},
         )
 
 
@@ -199,6 +196,12 @@ def require_csrf(visit: Visit, secret: str) -> None:
 
 def _problem_page(visit: Visit, problem: ProblemError) -> Response:
     return visit.page("problem.html", status=problem.status, problem=problem.document())
+
+
+def _form(request: Request) -> dict[str, str]:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_form = kind == "application/x-www-form-urlencoded"
+    return _fields(admitted(request).body) if is_form else {}
 
 
 def _fields(body: bytes) -> dict[str, str]:

@@ -19,6 +19,7 @@ from palimpsest.server.problems import ProblemError
 from palimpsest.server_process.run import serve
 from palimpsest.settings.serve import ServeSettings
 from palimpsest.web.board.board import ReviewBoard
+from palimpsest.web.door import MOST_FIELDS
 from palimpsest.web.entering import link_path
 from palimpsest.web.rendering import STATIC
 from palimpsest.web.sessions import SESSION_SECONDS, Sessions, cookie_name, set_cookie
@@ -262,6 +263,20 @@ def test_who_has_a_name_already_keeps_it(served: Use[None]) -> None:
         await browser.get("/review")
         assert "Not you?" not in (await browser.get("/review")).text
         assert (await browser.send("/review/name", name="lin")).status_code == 403
+
+    served(used)
+
+
+def test_a_form_that_cannot_be_read_gets_a_page_too(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        browser = Browser(server)
+        await browser.enter()
+        refused = await browser.ask(
+            "POST", "/review/skip", {f"f{n}": "" for n in range(MOST_FIELDS + 1)}
+        )
+        assert refused.status_code == 400
+        assert refused.headers["content-type"].startswith("text/html")
+        assert "the form cannot be read" in refused.text
 
     served(used)
 

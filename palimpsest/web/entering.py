@@ -94,9 +94,12 @@ def add(door: Door, coming: Callable[[], None], leaving: Callable[[WebSession], 
 
 
 def _both(own: re.Pattern[str], wanted: str) -> re.Pattern[str]:
-    """Owners that match both patterns: nobody can let others see more than they see themselves."""
+    """Owners that match both patterns: nobody can let others see more than they see themselves.
+
+    The operator's own pattern comes first, so that it keeps the numbers of its groups.
+    """
     try:
-        return re.compile(rf"(?=(?:{wanted})\Z)(?:{own.pattern})")
+        return re.compile(rf"(?=(?:{own.pattern})\Z)(?:{wanted})")
     except re.error:
         raise ProblemError(422, "invalid", "`owners` does not go with your own pattern") from None
 

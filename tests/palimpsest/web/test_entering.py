@@ -298,6 +298,22 @@ def test_nobody_lets_others_see_more_than_they_see_themselves(tmp_path: Path) ->
     asyncio.run(used())
 
 
+def test_a_wanted_pattern_does_not_change_what_the_operators_own_refers_to(tmp_path: Path) -> None:
+    lead = token("lead", r"(.)-\1", "operator")
+
+    async def used() -> None:
+        async with serving(tmp_path / "store", (lead,)) as server:
+            body = {"name": "lin", "owners": "..(.)"}
+            link = await server.ask("POST", "/links", body, name="lead")
+            browser = Browser(server)
+            await browser.get(link.json()["path"])
+            for owner, status in (("a-a", 404), ("a-b", 403)):
+                page = await browser.get(f"/review/owners/{owner}")
+                assert page.status_code == status, owner
+
+    asyncio.run(used())
+
+
 def test_every_page_forbids_foreign_and_inline_code(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         browser = Browser(server)

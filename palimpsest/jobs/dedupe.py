@@ -130,6 +130,8 @@ async def dedupe(
             f" they come in; `palimpsest policy set` chooses one that has it ({having})",
         )
     owners = writer.reader.owners(wanted.owner_id)
+    if wanted.plan is not None and not wanted.dry_run:
+        owners = [owner for owner in owners if owner in wanted.planned]  # others came since
     runs: list[RunReport] = []
     for number, owner in enumerate(owners):
         progress("comparing memories", number / len(owners))
@@ -170,9 +172,9 @@ async def _as_shown(
 
 def _changes_since(writer: StoreWriter, wanted: Wanted, position: str) -> str:
     """Describe the events after a position of the log, for a few owners at most."""
-    if not position.isdigit():
+    log = writer.reader.log
+    if not position.isdecimal() or (after := int(position)) > log.head():
         return "the plan does not say when it was made"
-    after, log = int(position), writer.reader.log
     policies = [found and found.data.hash for found in (log.last_policy(after), log.last_policy())]
     told = ["the policy has changed"] if policies[0] != policies[1] else []
     owners = sorted(filter(None, log.owners_since(after, upto=log.head())))

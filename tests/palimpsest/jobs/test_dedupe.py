@@ -15,6 +15,7 @@ from palimpsest.contracts.answers import Pairing
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.requests import AnyRequest, Request
 from palimpsest.evaluation.from_log import labels_of
+from palimpsest.jobs import dedupe
 from palimpsest.jobs.dedupe import plan_of
 from palimpsest.streams.judge.settings import JudgeSettings
 from tests.palimpsest.jobs.conftest import STORE_TIME, embedded_alone, unseeing
@@ -117,6 +118,39 @@ def test_a_dry_run_writes_nothing_and_the_real_one_does_just_that(
     assert plain == planned["joined"]
     left_out: dict[str, Any] = {"joined": [], "cost": None, "dry_run": None, "runs": []}
     assert {**done, **left_out} == {**planned, **left_out}
+
+
+@embedded_alone
+@pytest.mark.parametrize("position", ["", "²", "9" * 30])
+def test_a_plan_with_no_position_of_the_log_is_refused(
+    ada: Speaker, asking: JudgeSettings, position: str
+) -> None:
+    ada.say(*ONE_WORD_MORE)
+    ada.under(STORE_TIME)
+    with pytest.raises(RefusedError, match="the plan does not say when it was made"):
+        run(ada, asking, plan=f"x-{position}")
+
+
+@embedded_alone
+def test_a_planned_run_leaves_out_owners_who_came_after_it_was_planned_again(
+    ada: Speaker, asking: JudgeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada.say(*ONE_WORD_MORE)
+    ben = Speaker(ada.store, "ben", unseeing())
+    ada.under(STORE_TIME)
+    plan = ada.store.dedupe(judge=asking, dry_run=True)["plan"]
+    as_shown = dedupe._as_shown
+
+    async def then_ben(*given: Any) -> Any:
+        found = await as_shown(*given)
+        ben.under(unseeing())
+        ben.say(*ONE_WORD_MORE)
+        ada.under(STORE_TIME)
+        return found
+
+    monkeypatch.setattr(dedupe, "_as_shown", then_ben)
+    joined = ada.store.dedupe(judge=asking, plan=plan)["joined"]
+    assert [one["owner_id"] for one in joined] == [ada.name]
 
 
 @embedded_alone

@@ -364,16 +364,17 @@ def summarise(
 def retry_dead_letters(
     writer: StoreWriter, letter_ids: Sequence[str] | None, mapping: Mapping[str, str] | None
 ) -> Summary:
-    """Read dead letters again; those that are valid now are marked `retried`.
+    """Read dead letters again, all open ones if None; those that are valid now become `retried`.
 
     Equal rows of an input are one dead letter, that of the first. A row without an id gets the same
     id as before, which comes from its bytes and its source.
     """
     renames = dict(mapping or {})
     letters = DeadLetters(writer.reader.log)
-    wanted = letter_ids or [letter.id for letter in letters.all("open")]
+    if letter_ids is None:
+        letter_ids = [letter.id for letter in letters.all("open")]
     summary = Summary()
-    for letter_id in wanted:
+    for letter_id in letter_ids:
         letter, raw = letters.get(letter_id), letters.original(letter_id)
         if letter is None or raw is None:
             raise RefusedError("unknown_letter", f"there is no dead letter {letter_id}")

@@ -508,6 +508,8 @@ def test_what_is_no_json_is_invalid_and_the_rest_goes_on(memories: Palimpsest) -
     letters = [memories.dead_letter(letter["id"])[1] for letter in memories.dead_letters()]
     assert letters[:2] == [b"{'owner_id': 'ada', 'text': 'x', 'metadata': {1}}", b"5"]
     assert memories.submit([]) == []
+    assert memories.retry_dead_letters([]).rows == 0, "named are none, not all"
+    assert memories.retry_dead_letters().rows == len(memories.dead_letters())
 
 
 @pytest.mark.filterwarnings("ignore:unknown fields are kept as metadata")

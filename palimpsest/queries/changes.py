@@ -122,9 +122,12 @@ class ChangeFeed:
             kept.append(replay)
             self._size += replay.size
         self._kept.move_to_end(replay.ledger.owner_id)
-        while self._size > MOST_KEPT and len(self._kept) > 1:
-            _, dropped = self._kept.popitem(last=False)
-            self._size -= sum(other.size for other in dropped)
+        while self._size > MOST_KEPT and (len(self._kept) > 1 or len(kept) > 1):
+            owner_id, oldest = next(iter(self._kept.items()))
+            self._size -= sum(other.size for other in oldest[:1])
+            del oldest[:1]
+            if not oldest:
+                del self._kept[owner_id]
 
 
 class _Replay:

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from palimpsest import Palimpsest
 from palimpsest.cli.main import app
 from palimpsest.contracts.errors import UsageError
+from palimpsest.queries.changes import ChangeFeed
 
 
 def test_who_waits_for_changes_keeps_no_other_thread_waiting(memories: Palimpsest) -> None:
@@ -50,6 +51,17 @@ def test_an_agents_handle_reads_its_owner_and_sees_nothing_forgotten(memories: P
             ada.changes(after=wrong)
     with pytest.raises(UsageError, match="the log ends at position"):
         memories.changes(after=99)
+
+
+def test_what_is_kept_for_the_next_pages_is_bounded_also_for_a_single_owner(
+    memories: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palimpsest.queries.changes.MOST_KEPT", 40)
+    memories.submit([{"owner_id": "ada", "text": f"Ada rows {n} boats"} for n in range(30)])
+    feed = ChangeFeed(memories.reader)
+    for after in range(29, 0, -1):
+        assert len(feed.page("ada", after, 1)["changes"]) == 1
+        assert sum(kept.size for kept in feed._kept["ada"]) == feed._size <= 40
 
 
 def test_a_page_ends_early_where_its_memories_are_large(

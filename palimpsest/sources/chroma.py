@@ -102,12 +102,13 @@ def topic_of(connection: sqlite3.Connection, collection: str) -> str:
 
 def last_queued(connection: sqlite3.Connection) -> int:
     """The highest known number of a queued operation."""
-    text = (
-        "SELECT max(coalesce((SELECT max(seq_id) FROM embeddings_queue), 0),"
-        " coalesce((SELECT max(seq_id) FROM max_seq_id), 0))"
-    )
-    [found] = connection.execute(text).fetchone()
-    return int(found)
+    text = "SELECT seq_id FROM max_seq_id UNION ALL SELECT max(seq_id) FROM embeddings_queue"
+    return max(_whole(number) for (number,) in connection.execute(text))
+
+
+def _whole(number: int | bytes | None) -> int:
+    """A number of the queue; older versions of Chroma keep it as bytes."""
+    return int.from_bytes(number, "big") if isinstance(number, bytes) else number or 0
 
 
 def _stored(connection: sqlite3.Connection, segment: str) -> Iterator[tuple[str, Fields]]:
@@ -138,10 +139,8 @@ class _Queued:
     def __init__(self, connection: sqlite3.Connection, topic: str, segment: str) -> None:
         text = "SELECT seq_id FROM max_seq_id WHERE segment_id = ?"
         [done] = connection.execute(text, [segment]).fetchone() or [0]
-        if isinstance(done, bytes):
-            done = int.from_bytes(done, "big")
         self._of: dict[str, list[tuple[int, Fields]]] = {}
-        for entry, operation, metadata in connection.execute(_QUEUED, [topic, done]):
+        for entry, operation, metadata in connection.execute(_QUEUED, [topic, _whole(done)]):
             fields = (operation, orjson.loads(metadata) if metadata else {})
             self._of.setdefault(entry, []).append(fields)
 
@@ -151,7 +150,7 @@ class _Queued:
             if operation == DELETE:
                 row = None
             elif operation == ADD:
-                row = row or fields
+                row = fields if row is None else row
             elif operation == UPSERT or row is not None:
                 row = {
                     key: value for key, value in ((row or {}) | fields).items() if value is not None

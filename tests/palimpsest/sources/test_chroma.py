@@ -131,6 +131,28 @@ def test_a_vector_comes_along_while_it_is_in_the_queue(tmp_path: Path) -> None:
     assert [*source.rows()] == [OLD | {"vector": b"\x02"}, {"id": "two"}]
 
 
+def test_an_entry_without_metadata_is_there_and_is_not_added_again(tmp_path: Path) -> None:
+    source = made(
+        tmp_path,
+        "INSERT INTO embeddings VALUES (2, 's', 'bare')",
+        "INSERT INTO embeddings_queue VALUES"
+        """ (2, 0, 'x/x/c', 'bare', NULL, NULL, '{"page": 7}')""",
+    )
+    assert [*source.rows()] == [OLD, {"id": "bare"}]
+
+
+@pytest.mark.parametrize("done", ["9", "x'0000000000000009'"])
+def test_the_last_number_is_found_whichever_way_it_is_kept(done: str, tmp_path: Path) -> None:
+    """Older versions of Chroma keep the number as bytes."""
+    made(
+        tmp_path,
+        f"INSERT INTO max_seq_id VALUES ('v', {done})",
+        "INSERT INTO embeddings_queue VALUES (5, 3, 'x/x/c', 'old', NULL, NULL, NULL)",
+    )
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection:
+        assert last_queued(connection) == 9
+
+
 @pytest.mark.parametrize("done", ["1", "x'0000000000000001'"])
 def test_what_was_worked_in_is_not_worked_in_again(done: str, tmp_path: Path) -> None:
     """Older versions of Chroma keep the number as bytes."""

@@ -26,10 +26,10 @@ class SqliteSource:
         self._done = self._total = 0
         self.name = place.path.name
         with open_read_only(place.path) as connection:
-            query = place.query.rstrip("; \n") if place.query else None
+            query = place.query.rstrip("; \t\r\n") if place.query else None
             self.query = query or self._whole(connection)
             try:
-                [counted] = connection.execute(f"SELECT count(*) FROM ({self.query})").fetchone()  # noqa: S608 - whose query it is reads his own file
+                [counted] = connection.execute(f"SELECT count(*) FROM ({self.query}\n)").fetchone()  # noqa: S608 - whose query it is reads his own file
             except sqlite3.Error as error:
                 raise UsageError(f"the query fails: {error}") from error
             self._total = counted

@@ -274,8 +274,9 @@ def test_a_view_is_a_table_and_what_is_null_is_left_out(tmp_path: Path) -> None:
 
 def test_a_query_may_end_as_one_does_and_says_where_it_fails(tmp_path: Path) -> None:
     path = database(tmp_path / "a.db", "CREATE TABLE notes (text)", "CREATE TABLE more (text)")
-    source = open_source(SourcePlace(path, query="SELECT * FROM notes ; \n"))
-    assert ([*source.rows()], source.name, source.share) == ([], "a.db", None)
+    for end in (" ; \n", ";\r\n", " -- all of them"):
+        source = open_source(SourcePlace(path, query=f"SELECT * FROM notes{end}"))
+        assert ([*source.rows()], source.name, source.share) == ([], "a.db", None)
     with pytest.raises(UsageError, match="the query fails: no such table: none"):
         open_source(SourcePlace(path, query="SELECT * FROM none"))
 

@@ -132,7 +132,9 @@ class _Unpickler(pickle.Unpickler):
 def _unpickled(raw: bytes) -> Fields:
     try:
         found = _Unpickler(io.BytesIO(raw)).load()
-    except (pickle.UnpicklingError, AttributeError, EOFError, IndexError, TypeError) as error:
+    except UsageError:
+        raise
+    except Exception as error:  # damaged bytes can mean anything
         raise UsageError(
             "a point cannot be read: it is damaged, or of an unknown version"
         ) from error

@@ -69,7 +69,17 @@ def test_what_mem0_keeps_beside_the_memories_is_read_where_it_is_named(tmp_path:
     assert locate_file(SourcePlace(folder)).parent.name == "mem0migrations", "there is nothing else"
 
 
-@pytest.mark.parametrize("point", [b"", b"\x80\x04N.", b"no pickle", pickle.dumps({"id": 1})])
+DAMAGED = (
+    b"\x8c\x01\xff.",  # no UTF-8
+    b"I x\n.",  # no number
+    b"\x95" + b"\xff" * 8,  # more than any memory
+    b"cdecimal\nDecimal\n(Vx\ntR.",  # no such value
+)
+
+
+@pytest.mark.parametrize(
+    "point", [b"", b"\x80\x04N.", b"no pickle", pickle.dumps({"id": 1}), *DAMAGED]
+)
 def test_what_is_no_point_is_reported(
     point: bytes, palimpsest: CommandLine, tmp_path: Path
 ) -> None:

@@ -12,7 +12,8 @@ from rapidfuzz.distance import Indel
 from palimpsest.contracts.evidence import BLIND, STRONG_CUES, Cue
 from palimpsest.streams.guard.places import CuePlace
 
-_WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+|\s+|[^\w\s]")
+_UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_WORDS = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|\s+|[^\w\s]")
 """Words, spaces and punctuation; in a script without spaces, each character."""
 
 

@@ -468,6 +468,12 @@ def test_a_cue_has_a_colour(cue: Cue, kind: str) -> None:
     assert cue_kind(cue) == kind
 
 
+def test_each_character_of_a_script_without_spaces_is_compared_also_beside_letters() -> None:
+    left, right = word_diff("Pythonで書く", "Pythonで読む")
+    assert [(one.text, one.only) for one in left] == [("Pythonで", False), ("書く", True)]
+    assert [(one.text, one.only) for one in right] == [("Pythonで", False), ("読む", True)]
+
+
 def test_words_of_one_text_are_marked_with_the_spaces_between_them() -> None:
     places: tuple[list[CuePlace], list[CuePlace]] = ([], [CuePlace(6, 7, Cue.NUMBER)])
     old, new = word_diff("a red boat", "a big 2 red boat", places)

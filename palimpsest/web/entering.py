@@ -83,7 +83,8 @@ def add(door: Door, coming: Callable[[], None], leaving: Callable[[WebSession], 
         """Create a link that signs somebody in, with no more owners than the operator has."""
         given = admitted(request)
         given.caller.require_role("operator")
-        wanted = WantedLink.model_validate_json(orjson.dumps(given.document or {}))
+        document = {} if given.document is None else given.document
+        wanted = WantedLink.model_validate_json(orjson.dumps(document))
         if wanted.role == "agent":
             raise ProblemError(422, "invalid", "an agent cannot review")
         caller = Caller(wanted.name or "", wanted.role, _both(given.caller.owners, wanted.owners))

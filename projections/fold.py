@@ -23,19 +23,14 @@ def touched_owners(source: EventSource, start: int, end: int) -> list[str]:
     return source.owners_since(start, upto=end)
 
 
-def folded(
-    source: EventSource, start: int, end: int, progress: Progress = no_progress
-) -> Generator[Rows, None, None]:
+def folded(source: EventSource, start: int, end: int) -> Generator[Rows, None, None]:
     """The changes of the events after `start`, in their state at `end`; many owners per batch."""
-    return folded_owners(source, touched_owners(source, start, end), start, end, progress)
+    owners = touched_owners(source, start, end)
+    return folded_owners(source, owners, start, end, no_progress)
 
 
 def folded_owners(
-    source: EventSource,
-    owners: Sequence[str],
-    start: int,
-    end: int,
-    progress: Progress = no_progress,
+    source: EventSource, owners: Sequence[str], start: int, end: int, progress: Progress
 ) -> Generator[Rows, None, None]:
     """Like `folded`, for some owners."""
     batch = Rows(end)

@@ -187,19 +187,14 @@ class Projector:
     def _has_room(self) -> bool:
         return self._pending is None or len(self._pending) < MOST_ROWS or bool(self._failure)
 
-    def flush(self, timeout: float | None = None) -> None:
-        """Return when everything submitted is visible in both projections.
-
-        Raises TimeoutError if that takes longer than `timeout` seconds.
-        """
+    def flush(self) -> None:
+        """Return when everything submitted is visible in both projections."""
         with self._changed:
             self._hurry = True
             self._changed.notify_all()
-            done = self._changed.wait_for(self.is_quiet, timeout)
+            self._changed.wait_for(self.is_quiet)
             self._hurry = False
             self._raise_failure()
-        if not done:
-            raise TimeoutError("the projections are not written yet")
 
     def when_quiet(self, then: Callable[[], None]) -> None:
         """Call `then` once when nothing waits: now, or later on the projector's thread."""

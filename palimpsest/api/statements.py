@@ -53,7 +53,7 @@ from palimpsest.contracts.requests import (
 from palimpsest.queries.find import meant
 from palimpsest.queries.ids import forgetting_of, require_owned
 from palimpsest.queries.memories import require_future, speaker_of
-from palimpsest.queries.undoing import Way, escalation, request_for
+from palimpsest.queries.undoing import Way, escalated, request_for
 from palimpsest.streams.write.answered import CONFLICT
 from palimpsest.streams.write.serve import execute
 
@@ -136,9 +136,8 @@ class Statements(OpenedStore):
             rank=by or self._by or "agent",
             **attribution,
         )
-        if not (by or self._by):
-            request = request.model_copy(update=escalation(self._reader, request))
-        return self._writer.ask(request)
+        spoken = by or self._by
+        return self._writer.ask(request if spoken else escalated(self._reader, request))
 
     def reinstate(
         self,
@@ -165,9 +164,8 @@ class Statements(OpenedStore):
             dry_run=dry_run,
             **attribution,
         )
-        if not (by or self._by):
-            request = request.model_copy(update=escalation(self._reader, request))
-        return self._writer.ask(request)
+        spoken = by or self._by
+        return self._writer.ask(request if spoken else escalated(self._reader, request))
 
     def update(
         self,

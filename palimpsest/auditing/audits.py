@@ -21,7 +21,7 @@ from palimpsest.auditing.joins import (
 )
 from palimpsest.auditing.probes import MOST, Probe, probes_of
 from palimpsest.auditing.recalls import Recalls
-from palimpsest.auditing.recorded import RecordedAudits, drawn, population_moved
+from palimpsest.auditing.recorded import RecordedAudits, drawn, full_pair, population_moved
 from palimpsest.auditing.state import (
     Audit,
     AuditTally,
@@ -316,7 +316,7 @@ class Audits:
         with self._log.turn:
             found, audits = self._found(audit)
             tally, opened = self._tally(found, audits), self._opened(found)
-            pair = self._full_pair(pair, tally, found)
+            pair = full_pair(pair, tally.next, found.labels)
             second = pair == waits_for_second(found, actor or self._log.actor)
             known = opened.probes.get(pair) or opened.joins[pair]
             self._log.label(
@@ -500,17 +500,6 @@ class Audits:
             face, now = join.face, self._writer.reader.ledger(join.owner_id)
             texts = opened.sealed.texts(join, now)
         return _shown(audit.id, pair, given + 1, face, texts)
-
-    def _full_pair(self, pair: str, tally: AuditTally, audit: Audit) -> str:
-        """The full id of a pair that may have a label, from an id that may be abbreviated."""
-        open_for = [*([tally.next] if tally.next else []), *audit.labels]
-        found = [known for known in open_for if known.startswith(pair)] if pair else []
-        if len(found) != 1:
-            raise RefusedError(
-                "not_waiting",
-                f"{pair[:40]} is not the pair that `audit next` shows, nor an earlier one",
-            )
-        return found[0]
 
     def _unmerge(
         self, join: AuditedJoin, audit_id: str, because: str | None, actor: str | None

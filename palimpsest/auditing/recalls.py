@@ -22,9 +22,9 @@ from palimpsest.auditing.recall import (
     pilot,
     stratum_of,
 )
-from palimpsest.auditing.recorded import RecordedAudits, drawn, population_moved
+from palimpsest.auditing.recorded import RecordedAudits, drawn, full_pair, population_moved
 from palimpsest.auditing.state import Audit, labels_of
-from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import AuditLabel, AuditLabelledData, AuditOpenedData
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.requested import request_id
@@ -198,18 +198,12 @@ class Recalls:
             found, audits = self._found(audit)
             known = self._population(found)
             waiting = self._plan(found, audits).next
-            open_for = [*([waiting.id] if waiting else []), *found.labels]
-            meant = [one for one in open_for if one.startswith(pair)] if pair else []
-            if len(meant) != 1:
-                raise RefusedError(
-                    "not_waiting",
-                    f"{pair[:40]} is not the pair that `audit next` shows, nor an earlier one",
-                )
-            shown = (known.near | known.at_random)[meant[0]].shown
-            self._log.label(found, meant[0], label, shown, actor=actor, because=because)
+            pair = full_pair(pair, waiting.id if waiting else None, found.labels)
+            shown = (known.near | known.at_random)[pair].shown
+            self._log.label(found, pair, label, shown, actor=actor, because=because)
             return {
                 "audit": found.id,
-                "pair": meant[0],
+                "pair": pair,
                 "label": label,
                 "status": self._status(*self._found(found.id)),
             }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -126,6 +126,18 @@ class RecordedAudits:
 def drawn(seed: str | None) -> str:
     """The given seed, or a new one."""
     return secrets.token_hex(16) if seed is None else seed
+
+
+def full_pair(pair: str, waiting: str | None, labels: Iterable[str]) -> str:
+    """The full id of the pair that waits or that has a label, from one that may be abbreviated."""
+    open_for = [*([waiting] if waiting else []), *labels]
+    found = [known for known in open_for if known.startswith(pair)] if pair else []
+    if len(found) != 1:
+        raise RefusedError(
+            "not_waiting",
+            f"{pair[:40]} is not the pair that `audit next` shows, nor an earlier one",
+        )
+    return found[0]
 
 
 def population_moved(position: int) -> RefusedError:

@@ -19,7 +19,7 @@ from palimpsest.cleaning.columns import Columns, is_usual_text
 from palimpsest.cleaning.texts import ScopedText
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.model import read_json
-from palimpsest.sources.file_copies import copy_file, slices
+from palimpsest.sources.file_copies import copy_file, is_packed, slices
 from palimpsest.streams.embedder import Progress
 from palimpsest.streams.intake import MAX_KEPT_BYTES, RowReader, refuse_repeated_names
 from palimpsest.streams.intake.parquet import read_parquet, values_of
@@ -130,7 +130,7 @@ class InputFile:
             yield from file
 
     def _copy_lines(self, to: Path, removed: Collection[int]) -> None:
-        packed = _is_packed(self.path)
+        packed = is_packed(self.path)
         with _unpacked(self.path) as lines, to.open("wb") as file:
             copy = gzip.GzipFile(fileobj=file, mode="wb", mtime=0) if packed else file
             row = 0
@@ -233,16 +233,11 @@ def _named(path: Path, columns: Columns) -> Path:
     return path.rename(path.with_suffix(_SUFFIXES.get(form, path.suffix)))
 
 
-def _is_packed(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(2) == b"\x1f\x8b"
-
-
 @contextmanager
 def _unpacked(path: Path) -> Iterator[io.BufferedIOBase]:
     """Open a file, decompressed if it is gzipped; UsageError if it is damaged."""
     with path.open("rb") as file:
-        if not _is_packed(path):
+        if not is_packed(path):
             yield file
             return
         try:

@@ -100,7 +100,7 @@ def plan_embedding(writer: StoreWriter, engine: Engine) -> EmbeddingPlan:
 def embed_ahead(writer: StoreWriter, engine: Engine, progress: Counting | None) -> EmbeddedAhead:
     """Record a vector of the model for each text that has none, until none arrive meanwhile."""
     _require_usable(writer, engine)
-    done, left = 0, [*_lacking(writer, engine.model)]
+    done, recorded, left = 0, 0, [*_lacking(writer, engine.model)]
     while left:
         total, added = len(left), 0
         for start in range(0, len(left), AT_ONCE):
@@ -109,14 +109,10 @@ def embed_ahead(writer: StoreWriter, engine: Engine, progress: Counting | None) 
             done, total = done + len(some), total - len(some)
             if progress is not None:
                 progress(done, total)
-        left = [*_lacking(writer, engine.model)]
+        recorded, left = recorded + added, [*_lacking(writer, engine.model)]
         if not added:
             break
-    return {
-        "model": engine.model,
-        "embedded": done - len(left) if left else done,
-        "left": len(left),
-    }
+    return {"model": engine.model, "embedded": recorded, "left": len(left)}
 
 
 def _record(writer: StoreWriter, engine: Engine, texts: Sequence[_Text]) -> int:

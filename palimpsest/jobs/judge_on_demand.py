@@ -71,7 +71,11 @@ class JudgeOnDemand:
             return self._judge
         if isinstance(self._asked, JudgeSettings):
             beside: AbstractAsyncContextManager[Judge | TwoJudges] = open_judge(
-                self._folder, self._rules, self._asked, _now, recorded=self._recorded
+                self._folder,
+                self._rules,
+                self._asked,
+                lambda: datetime.now(UTC),
+                recorded=self._recorded,
             )
             self._judge = judge = await self._stack.enter_async_context(beside)
             return judge
@@ -104,7 +108,3 @@ class JudgeOnDemand:
     async def review(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """Like `compare`, with the policy's stronger model."""
         return await (await self._opened()).review(pairs)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

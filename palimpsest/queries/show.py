@@ -19,6 +19,7 @@ from palimpsest.contracts.urn import Urn
 from palimpsest.projections.base.totals import Total
 from palimpsest.projections.duckdb.dedup_metrics import dedup_metrics
 from palimpsest.projections.duckdb.queries import Parameters, queries, query, views_file
+from palimpsest.projections.shown.memory import brought_by
 from palimpsest.projections.shown.timeline import Timeline
 from palimpsest.queries.as_of import as_they_were, counts_as_of, folded
 from palimpsest.queries.duplicates import hash_tag
@@ -255,7 +256,7 @@ def owner_of(reader: Reader, candidate_id: str) -> str:
 
 def shown_member(reader: Reader, entry: Entry) -> ShownMember:
     """A member with the join that brought it in, and that join's evidence."""
-    edge = next((e for e in entry.edges if e.standing and e.newer is entry), None)
+    edge = brought_by(entry)
     evidence = evidence_of(reader, edge.id if edge else entry.decision_id)
     neighbour = _looked_at(evidence, edge)
     verdict = deciding(evidence.verdicts, edge.older.id if edge else None) if evidence else None

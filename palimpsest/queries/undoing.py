@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import takewhile
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, TypeVar
 from uuid import UUID
 
 from palimpsest.backends.reader import Reader
@@ -67,6 +67,7 @@ from palimpsest.streams.core.separations import separation, statement_on
 from palimpsest.streams.write.answered import digest_of
 
 Way = Literal["undo", "redo"]
+AboutJoins = TypeVar("AboutJoins", UnmergeRequest, ReinstateRequest)
 
 OF_ANOTHER = "another agent forgot it: only that one or a person can bring it back"
 OF_A_PERSON = "a person stated this, and only a person can take it back"
@@ -138,8 +139,8 @@ def request_for(
     return request
 
 
-def escalation(reader: Reader, request: UnmergeRequest | ReinstateRequest) -> dict[str, Any]:
-    """What to change in an agent's request: it is a person's if one spoke last of the named pairs.
+def escalated(reader: Reader, request: AboutJoins) -> AboutJoins:
+    """An agent's request, as a person's if one spoke last of the named pairs.
 
     That person, who used `merge`, `confirm` or `separate`, may be the caller. What was `asked` does
     not include who must ask it: delivered again later, the request gets its first answer.
@@ -149,7 +150,7 @@ def escalation(reader: Reader, request: UnmergeRequest | ReinstateRequest) -> di
         named = named or decision_id_or_unchanged(request.candidate_id or request.memory_id or "")
     owner = reader.log.owner_of(named or "")
     if owner is None:
-        return {}  # it will be refused
+        return request  # it will be refused
     ledger = reader.ledger(owner)
     if isinstance(request, UnmergeRequest):
         ids = [command.decision_id for command in unmerge_commands(ledger, request)]
@@ -157,8 +158,8 @@ def escalation(reader: Reader, request: UnmergeRequest | ReinstateRequest) -> di
         ids = [request.decision_id]
     joins = [ledger.edges[some_id] for some_id in ids if some_id in ledger.edges]
     if _last_speaker(ledger, joins) == "agent":
-        return {}
-    return {"rank": "person", "asked": digest_of(request)}
+        return request
+    return request.model_copy(update={"rank": "person", "asked": digest_of(request)})
 
 
 def _last_speaker(ledger: Ledger, joins: Iterable[Edge]) -> Speaker:

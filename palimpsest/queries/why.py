@@ -19,6 +19,7 @@ from palimpsest.contracts.events import (
 )
 from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
 from palimpsest.contracts.policy import CosineCheck, Policy, TokenCheck
+from palimpsest.projections.shown.memory import brought_by
 from palimpsest.queries.as_of import folded
 from palimpsest.queries.evidence import evidence_of
 from palimpsest.queries.path import Step, path
@@ -129,7 +130,7 @@ def why(reader: Reader, some_id: str) -> Explanation:
 
 
 def _placed(reader: Reader, ledger: Ledger, entry: Entry) -> Placed:
-    join = next((edge for edge in entry.edges if edge.standing and edge.newer is entry), None)
+    join = brought_by(entry)
     other = join.older if join else _nearest(reader, ledger, entry)
     decision_id = join.id if join else entry.decision_id
     return {

@@ -51,7 +51,7 @@ def _copy_json(path: Path, to: Path, removed: Collection[int], values: NewValues
         for number, row in enumerate(_whole_rows(path), 1)
         if number not in removed
     )
-    with _open_copy(to, "wb", packed=_is_packed(path)) as copy:
+    with _open_copy(to, "wb", packed=is_packed(path)) as copy:
         if not is_array:
             copy.writelines(row + b"\n" for row in rows)
             return
@@ -79,7 +79,7 @@ def _row_with(raw: bytes, values: Fields) -> bytes:
 def _copy_table(path: Path, to: Path, removed: Collection[int], values: NewValues) -> None:
     with (
         _open_copy(path, "rb") as file,
-        _open_copy(to, "wb", packed=_is_packed(path)) as copy,
+        _open_copy(to, "wb", packed=is_packed(path)) as copy,
         io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="") as read,
         io.TextIOWrapper(copy, "utf-8", errors="surrogateescape", newline="") as write,
     ):
@@ -195,7 +195,8 @@ def _with_values(table: Any, new: Mapping[int, Any], name: str) -> Any:
     )
 
 
-def _is_packed(path: Path) -> bool:
+def is_packed(path: Path) -> bool:
+    """Whether a file is gzipped."""
     with path.open("rb") as file:
         return file.read(len(_GZIP)) == _GZIP
 
@@ -203,9 +204,9 @@ def _is_packed(path: Path) -> bool:
 @contextmanager
 def _open_copy(path: Path, mode: str, *, packed: bool | None = None) -> Iterator[Any]:
     """Open a file, through gzip if it is `packed`."""
-    is_packed = _is_packed(path) if packed is None else packed
+    gzipped = is_packed(path) if packed is None else packed
     with path.open(mode) as file:
-        if not is_packed:
+        if not gzipped:
             yield file
             return
         with gzip.GzipFile(fileobj=file, mode=mode, mtime=0) as unpacked:

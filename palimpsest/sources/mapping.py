@@ -230,8 +230,8 @@ def _is_moment(value: Any) -> bool:
 # -- values --------------------------------------------------------------------------------------
 
 
-def _found(row: Fields, name: str) -> Any:
-    """A field's value, which may be inside an object."""
+def value_of(row: Fields, name: str) -> Any:
+    """A field's value, which may be inside an object; None if there is none."""
     if name in row:
         return row[name]
     outer, dot, inner = name.partition(".")
@@ -242,7 +242,7 @@ def _found(row: Fields, name: str) -> Any:
 def _take(left: Fields, names: Sequence[str]) -> Any:
     """Remove and return the value of the first field that has one."""
     for name in names:
-        value = _found(left, name)
+        value = value_of(left, name)
         if value is None:
             continue
         if name in left:
@@ -262,11 +262,6 @@ def with_value(row: Fields, name: str, value: Any) -> Fields:
         return row | {name: value}
     outer, _, inner = name.partition(".")
     return row | {outer: {**_unpack(row.get(outer) or {}), inner: value}}
-
-
-def value_of(row: Fields, name: str) -> Any:
-    """A field's value, which may be inside an object; None if there is none."""
-    return _found(row, name)
 
 
 def vector_like(value: Any, vector: Array) -> Any:

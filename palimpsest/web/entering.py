@@ -65,12 +65,20 @@ def add(door: Door, coming: Callable[[], None], leaving: Callable[[WebSession], 
 
     async def form(visit: Visit) -> Response:
         coming()
-        return await _form(visit)
+        if visit.session is not None:
+            return visit.to(PAGES)
+        secret = secrets.token_urlsafe(32)
+        response = visit.page("sign_in.html", secret=secret)
+        response.headers["set-cookie"] = set_cookie(visit.request.headers, secret)
+        return response
 
     async def leave(visit: Visit) -> Response:
         if visit.session is not None:
             leaving(visit.session)
-        return _leave(door, visit)
+        door.sessions.end(visit.request.headers)
+        response = visit.to(SIGN_IN)
+        response.headers["set-cookie"] = set_cookie(visit.request.headers, "")
+        return response
 
     door.get("/enter", lambda visit: _enter(door, visit), role=None)
     door.get("/sign-in", form, role=None)
@@ -161,15 +169,6 @@ def _known_by(door: Door, given: str) -> str:
     return name
 
 
-async def _form(visit: Visit) -> Response:
-    if visit.session is not None:
-        return visit.to(PAGES)
-    secret = secrets.token_urlsafe(32)
-    response = visit.page("sign_in.html", secret=secret)
-    response.headers["set-cookie"] = set_cookie(visit.request.headers, secret)
-    return response
-
-
 async def _sign_in(door: Door, visit: Visit) -> Response:
     headers = visit.request.headers
     cookie = cookie_parser(headers.get("cookie", "")).get(cookie_name(headers), "")
@@ -186,11 +185,4 @@ def _begin(door: Door, visit: Visit, caller: Caller, seconds: float) -> Response
     session = door.sessions.begin(caller, seconds, _known_as(door, visit), given)
     response = visit.page("entered.html")
     response.headers["set-cookie"] = set_cookie(visit.request.headers, session.secret)
-    return response
-
-
-def _leave(door: Door, visit: Visit) -> Response:
-    door.sessions.end(visit.request.headers)
-    response = visit.to(SIGN_IN)
-    response.headers["set-cookie"] = set_cookie(visit.request.headers, "")
     return response

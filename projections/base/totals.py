@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct, field
 
 from palimpsest.streams.core.ledger import Entry, Memory
 from palimpsest.streams.core.moment import by_moment
+
+Some = TypeVar("Some", float, datetime)
 
 
 class Total(Struct):
@@ -50,7 +52,7 @@ class Total(Struct):
             self.last_place = entry.place
             if entry.accesses:
                 self.accesses += entry.accesses
-                self.last_accessed = _later(self.last_accessed, entry.last_accessed)
+                self.last_accessed = _greater(self.last_accessed, entry.last_accessed)
             if entry.living:
                 self.living += 1
                 self.pending += entry.pending
@@ -59,12 +61,12 @@ class Total(Struct):
     def count(self, entry: Entry) -> None:
         """Add a member's own fields."""
         fields = entry.fields
-        self.occurred_at = _later(self.occurred_at, fields.occurred_at)
+        self.occurred_at = _greater(self.occurred_at, fields.occurred_at)
         if self.newest is None or by_moment(entry) > by_moment(self.newest):
             self.newest = entry
-        self.intensity = _higher(self.intensity, fields.intensity)
-        self.confidence = _higher(self.confidence, fields.confidence)
-        self.importance = _higher(self.importance, fields.importance)
+        self.intensity = _greater(self.intensity, fields.intensity)
+        self.confidence = _greater(self.confidence, fields.confidence)
+        self.importance = _greater(self.importance, fields.importance)
         if fields.topics:
             self.topics.update(dict.fromkeys(fields.topics))
 
@@ -79,9 +81,5 @@ class Total(Struct):
         return "pending" if self.pending == self.living else "living"
 
 
-def _higher(a: float | None, b: float | None) -> float | None:
-    return b if a is None or (b is not None and b > a) else a
-
-
-def _later(a: datetime | None, b: datetime | None) -> datetime | None:
+def _greater(a: Some | None, b: Some | None) -> Some | None:
     return b if a is None or (b is not None and b > a) else a

@@ -36,10 +36,6 @@ class DuckStore:
         """The position up to which the segments reach."""
         return self._chain[-1].end if self._chain else 0
 
-    def names(self) -> tuple[str, ...]:
-        """The names of the segments in use; they change when another process writes."""
-        return tuple(segment.path.name for segment in self._chain)
-
     @property
     def is_overdue(self) -> bool:
         """Whether there are so many segments that even a waiting commit compacts them first."""

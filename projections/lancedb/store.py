@@ -22,6 +22,7 @@ from palimpsest.projections.base.models import Models
 from palimpsest.projections.base.source import Effect, no_effect
 from palimpsest.projections.base.vectors import Numbers
 from palimpsest.projections.batch import Batch
+from palimpsest.projections.duckdb.views import quoted
 from palimpsest.projections.lancedb.files import STATE, check_files, sizes
 from palimpsest.projections.lancedb.tables import (
     CANDIDATES,
@@ -225,7 +226,7 @@ class LanceStore:
     def _delete(self, name: str, column: str, gone: Sequence[str]) -> None:
         for some in _chunks(gone):
             self._flush(name)
-            self._live()[name].delete(f"{column} IN ({', '.join(map(_literal, some))})")
+            self._live()[name].delete(f"{column} IN ({', '.join(map(quoted, some))})")
 
     def _add(self, name: str, rows: pa.Table) -> None:
         """Queue rows to append together: an append costs as much as a few thousand rows."""
@@ -341,10 +342,6 @@ def _pages(table: Table) -> Iterator[pa.RecordBatch]:
     """All rows in pages: from a single stream LanceDB reads hundreds of megabytes ahead."""
     for start in range(0, table.count_rows(), PAGE_ROWS):
         yield from table.search().offset(start).limit(PAGE_ROWS).to_arrow().to_batches()
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _chunks(keys: Sequence[str]) -> Iterable[Sequence[str]]:

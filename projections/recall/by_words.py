@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from palimpsest.projections.recall.from_ledger import DECIMALS
+from palimpsest.projections.recall.collapse import DECIMALS
 from palimpsest.projections.recall.hits import Ranked, in_order
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.mentions import ELIDED, TURKISH_ENDING, canonical

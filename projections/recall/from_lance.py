@@ -23,11 +23,12 @@ from palimpsest.contracts.shown import Recalled, Wording
 from palimpsest.contracts.urn import Urn
 from palimpsest.projections.base.source import EventFinder
 from palimpsest.projections.duckdb.queries import queries, query
+from palimpsest.projections.duckdb.views import quoted
 from palimpsest.projections.lancedb.store import FOLDER, read_state
 from palimpsest.projections.lancedb.tables import WINDOWS
-from palimpsest.projections.recall.collapse import Folding, alike
+from palimpsest.projections.recall.collapse import DECIMALS, Folding, alike
 from palimpsest.projections.recall.filter import Filter
-from palimpsest.projections.recall.from_ledger import DECIMALS, NEARLY, Query
+from palimpsest.projections.recall.from_ledger import NEARLY, Query
 from palimpsest.projections.recall.hits import RecallOptions
 from palimpsest.projections.shown.memory import displaced, iso_time
 from palimpsest.streams.core.frames import by_frame
@@ -70,9 +71,9 @@ def recall(
     """
     if not wanted.former and query(folder, _MAY_BE_FORMER, {"owner": owner_id}):
         return None
-    where = f"owner_id = {_literal(owner_id)}"
+    where = f"owner_id = {quoted(owner_id)}"
     if wanted.filter.namespace is not None:
-        where += f" AND namespace = {_literal(wanted.filter.namespace)}"
+        where += f" AND namespace = {quoted(wanted.filter.namespace)}"
     if wanted.filter.looks_at_members:
         passing = _passing(folder, owner_id, wanted.filter)
         if not passing or len(passing) > MOST_NAMED:
@@ -282,7 +283,7 @@ def _may_fold(
 
 
 def _in_namespace(namespace: str) -> str:
-    return f"namespace = {_literal(namespace)}"
+    return f"namespace = {quoted(namespace)}"
 
 
 def _may_share_frame(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -480,8 +481,4 @@ def _hit(
 
 
 def _literals(texts: Iterable[str]) -> str:
-    return ", ".join(map(_literal, texts))
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+    return ", ".join(map(quoted, texts))

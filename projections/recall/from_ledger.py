@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from palimpsest.contracts.events import Vector
 from palimpsest.contracts.shown import Recalled
 from palimpsest.projections.base.vectors import decoded
+from palimpsest.projections.recall.collapse import DECIMALS
 from palimpsest.projections.recall.hits import LOOKED_AT, Ranked, RecallOptions, hits, in_order
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.search.cosine.kernels import products
@@ -27,7 +28,6 @@ Query = NDArray[np.float32]
 """A query's vector (dimension,); for a text longer than the model's input (windows, dimension)."""
 Scores = NDArray[np.float64]
 Numbers = NDArray[np.intp]
-DECIMALS = 4
 NEARLY = 1e-3
 """A tolerance for rounding errors of a cosine."""
 MOST_RECOLLECTED = 64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from urllib.parse import urlencode
 
 from starlette.responses import Response
@@ -106,6 +107,5 @@ def _key(visit: Visit) -> Key:
 
 
 def _path(wanted: QueueFilter) -> str:
-    names = ("owner", "source", "cue", "decision")
-    query = {f"in_{name}": getattr(wanted, name) for name in names if getattr(wanted, name)}
+    query = {f"in_{name}": value for name, value in asdict(wanted).items() if value}
     return f"{PAGES}?{urlencode(query)}" if query else PAGES

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -247,5 +247,6 @@ class Leases:
 
 def wanted_of(values: Mapping[str, Any]) -> QueueFilter:
     """The filter in a page's query or form."""
-    names = ("owner", "source", "cue", "decision")
-    return QueueFilter(**{name: values.get(f"in_{name}", "").strip() for name in names})
+    return QueueFilter(
+        **{f.name: values.get(f"in_{f.name}", "").strip() for f in fields(QueueFilter)}
+    )

@@ -227,7 +227,15 @@ def test_an_operators_program_makes_links_for_others(served: Use[None]) -> None:
         browser = Browser(server)
         await browser.get(response.json()["path"])
         assert "lin, reviewer" in (await browser.get("/review")).text
-        for wrong in ({"role": "agent"}, {"owners": "("}, {"name": ""}, {"more": 1}, [], ""):
+        wrongs: list[object] = [
+            {"role": "agent"},
+            {"owners": "("},
+            {"name": ""},
+            {"more": 1},
+            [],
+            "",
+        ]
+        for wrong in wrongs:
             response = await server.ask("POST", "/links", wrong, name="root")
             assert response.status_code == 422, wrong
 

@@ -21,9 +21,9 @@ from palimpsest.projections.base.vectors import decoded
 from palimpsest.projections.duckdb.queries import query
 from palimpsest.projections.projector import Projector
 from palimpsest.projections.recall import from_lance as recall_lance
-from palimpsest.projections.recall.collapse import Folding
+from palimpsest.projections.recall.collapse import DECIMALS, Folding
 from palimpsest.projections.recall.filter import Filter
-from palimpsest.projections.recall.from_ledger import DECIMALS, Query
+from palimpsest.projections.recall.from_ledger import Query
 from palimpsest.projections.recall.hits import RecallOptions
 from palimpsest.streams.core.ledger import Ledger
 from tests.projections.histories import DIMENSION, STANDARD, History, content_of, vector_of

@@ -19,7 +19,7 @@ from palimpsest.streams.core.separations import separation
 
 @dataclass(frozen=True, slots=True)
 class ApartPair:
-    """Two texts of one scope in two memories, by arrival; `score` is None for a pair drawn."""
+    """Two texts of one scope in two memories, by arrival; `score` is None if it was drawn."""
 
     id: str
     owner_id: str

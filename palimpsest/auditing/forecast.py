@@ -25,7 +25,7 @@ PROBES_TRIED = (*range(0, 40, 2), 40, 50, 60, 80)
 
 
 class LabelsForeseen(TypedDict):
-    """The labels until `target` is certified, probes included, if a share `wrong` of joins is.
+    """The labels until `target` is certified, with probes, if a share `wrong` of joins is wrong.
 
     Half of the audits take at most `labels`, nine in ten at most `mostly`; None if more than
     `MOST_LABELS` would be needed, or if no number would do.

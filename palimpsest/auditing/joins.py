@@ -76,7 +76,7 @@ class PairTexts:
 
 @dataclass(slots=True)
 class _Folded:
-    """An owner's ledger, the evidence of its joins, and the nearest text of each one not joined."""
+    """An owner's ledger, the evidence of its joins, and the nearest text to each unjoined one."""
 
     ledger: Ledger
     evidence: dict[str, Evidence] = field(default_factory=dict)

@@ -106,7 +106,8 @@ class RecallLabelDone(TypedDict):
 class RecallPlan:
     """The pairs to label, in order, given the labels so far; `counts` are those of the strata.
 
-    `size` is the number of all, of which the `order` has those of the pilot before that is done.
+    `size` is the number of all pairs to label; until the pilot is done, `order` has only its pairs
+    and those drawn at random.
     """
 
     counts: list[StratumCounts]

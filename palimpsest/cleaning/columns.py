@@ -38,7 +38,7 @@ class Columns:
     def found(self, rows: Iterable[Any], *, needs_moment: bool) -> Columns:
         """The columns, with missing ones guessed from the first rows.
 
-        UsageError if the column of the texts is not known, or a named column is in no row.
+        UsageError if the column of the texts is not known, or these rows lack a named column.
         """
         some = [row for row in islice(rows, LOOKED_AT) if isinstance(row, dict)]
         guess, known = guess_mapping(some, {})

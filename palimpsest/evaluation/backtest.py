@@ -81,9 +81,9 @@ class StillCovered(TypedDict):
 
     `still` of its standing `joins` would be made in the same way. `others` counts the joins that
     the policy would make and the certificate does not cover. `labels_kept` of its `labels` would
-    count again. A new audit would take about `labels_needed` *new* labels if none is an error and
-    before detection, because kept joins that have a label come up at random; None if no number
-    would do.
+    count again. A new audit would take about `labels_needed` *new* labels, if none is an error and
+    nothing is missed: joins that keep their label come up among the others. None if no number of
+    labels would do.
     """
 
     audit: str

@@ -51,7 +51,7 @@ class EmbeddingPlan(TypedDict):
 
 
 class EmbeddedAhead(TypedDict):
-    """The numbers of texts that were `embedded`, and that arrived meanwhile and are `left`."""
+    """How many texts were `embedded`, and how many that arrived meanwhile are `left`."""
 
     model: str
     embedded: int

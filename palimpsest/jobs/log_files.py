@@ -59,7 +59,7 @@ def make_folder(folder: Path) -> None:
 
 
 def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None) -> int:
-    """Fill a new store with the lines of an exported log; leave no store if it is not one."""
+    """Fill a new store from an exported log; leave no store behind if the file is not a log."""
     if not file.is_file():
         raise UsageError(f"there is no file {file}")
     new = not (folder / LOG_FILE).exists()

@@ -142,8 +142,8 @@ def request_for(
 def escalated(reader: Reader, request: AboutJoins) -> AboutJoins:
     """An agent's request, as a person's if one spoke last of the named pairs.
 
-    That person, who used `merge`, `confirm` or `separate`, may be the caller. What was `asked` does
-    not include who must ask it: delivered again later, the request gets its first answer.
+    That person, who used `merge`, `confirm` or `separate`, may be the caller. `asked` is the digest
+    of the agent's request, so that a repeat gets the first answer, whoever must ask by then.
     """
     named = request.decision_id
     if isinstance(request, UnmergeRequest):

@@ -113,7 +113,7 @@ def hits(
         for candidate in filter(gate.lets, _newest_of(newer.values(), find)):
             folds.add(candidate)
     for candidate in _the_rest(folds.all, left, wanted.folding, near):
-        # First what a diary has hundreds of: neighbours that differ in a figure.
+        # `may_take` first: a diary has hundreds of neighbours that differ in a figure.
         if folds.may_take(candidate) and gate.lets(candidate):
             folds.add(candidate, begins=False)
     found: list[list[Recalled]] = []
@@ -219,7 +219,7 @@ class _Folds:
         self._by_kind: dict[Hashable, list[list[Ranked]]] = {}
 
     def add(self, one: Ranked, *, begins: bool = True) -> None:
-        """Add a memory to the first fold that it does not differ from; if none, it `begins` one."""
+        """Add a memory to the first fold that it equals; if there is none, it `begins` one."""
         kind = self._kind(one)
         for fold in self._by_kind.get(kind, ()):
             if self._all_fold(fold, one):

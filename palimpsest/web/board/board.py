@@ -19,7 +19,7 @@ from palimpsest.process.logs import loggable
 from palimpsest.projections.duckdb.activity import PairStatement, latest_statements
 from palimpsest.server.problems import not_found
 from palimpsest.web.board.answers import LABELS, Choice, GivenAnswer, give, sides
-from palimpsest.web.board.pictures import hangs, picture
+from palimpsest.web.board.pictures import picture, removal
 from palimpsest.web.board.remembering import answers, by_name
 from palimpsest.web.board.waiting import (
     Key,
@@ -202,7 +202,7 @@ class ReviewBoard:
     def _next(self, store: Palimpsest, session: WebSession, wanted: QueueFilter) -> dict[str, Any]:
         person, caller = self.person(session), session.caller
         self._remember(store, person, session)
-        shown_pair: dict[str, Any] = {"pair": None, "hangs": None}
+        shown_pair: dict[str, Any] = {"pair": None, "removal": None}
         # A page may be reloaded; and a pair whose answer was undone need not be in the queue.
         held = [person.shown[wanted]] if wanted in person.shown else []
         for pair in [*held, *self._waiting.open(caller.owners, wanted)]:
@@ -347,9 +347,9 @@ class ReviewBoard:
         self._waiting.wait_again(pair)
         person.shown[wanted] = pair
 
-    async def hangs(self, session: WebSession, key: Key) -> dict[str, Any]:
+    async def removal(self, session: WebSession, key: Key) -> dict[str, Any]:
         """The memories and decisions that depend on a pair's join."""
-        return await self._store.call(hangs, self._known(session, key))
+        return await self._store.call(removal, self._known(session, key))
 
 
 def _in_texts(store: Palimpsest, owner_id: str, detail: str) -> str:

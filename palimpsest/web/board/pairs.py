@@ -57,11 +57,11 @@ class PairsPage:
         self._board.see_skipped(_session(visit))
         return await self._then(visit)
 
-    async def hangs(self, visit: Visit) -> Response:
+    async def removal(self, visit: Visit) -> Response:
         """Everything that depends on one join, loaded separately for owners with many events."""
         key = visit.query.get("decision", ""), visit.query.get("existing", "")
-        values = await self._board.hangs(_session(visit), key)
-        return visit.page("hangs.html", hangs=values)
+        values = await self._board.removal(_session(visit), key)
+        return visit.page("removal.html", removal=values)
 
     async def _then(self, visit: Visit) -> Response:
         """The next pair: a part of the page for htmx, a page of its own for a plain form."""
@@ -90,7 +90,7 @@ def add(door: Door, board: ReviewBoard) -> None:
     """The board's pages."""
     pages = PairsPage(board)
     door.get("", pages.work)
-    door.get("/hangs", pages.hangs)
+    door.get("/removal", pages.removal)
     door.post("/answer", pages.answer)
     door.post("/skip", pages.skip)
     door.post("/undo", pages.undo)

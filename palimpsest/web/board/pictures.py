@@ -37,11 +37,11 @@ def picture(store: Palimpsest, pair: WaitingPair, sides: Sides) -> dict[str, Any
         "memory": _memory(sides.older.memory),
         "together": sides.older.memory is sides.newer.memory,
         "steps": path(store.reader, pair.decision_id, sides.newer, sides.older, join),
-        "hangs": hangs(store, pair) if few else None,
+        "removal": removal(store, pair) if few else None,
     }
 
 
-def hangs(store: Palimpsest, pair: WaitingPair) -> dict[str, Any]:
+def removal(store: Palimpsest, pair: WaitingPair) -> dict[str, Any]:
     """The result of removing the join: its memories, and later decisions that depend on it.
 
     Nothing depends on a pair that is not joined yet.

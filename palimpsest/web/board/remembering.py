@@ -144,5 +144,5 @@ def _pair(
         memory_id=older.memory.id,
         older_text=None,  # until the queue is read again
         newer_text=None,
-        hangs=0,
+        later_joins=0,
     )

@@ -28,7 +28,7 @@ WITH later AS (
 SELECT q.decision_id, q.candidate_id, q.existing_id, q.owner_id, q.namespace, q.waits_as,
        q.decision, q.similarity, q.cues, q.position, n.source, o.memory_id,
        nullif(q.existing_text, o.text) AS older_text, nullif(q.new_text, n.text) AS newer_text,
-       coalesce(len(list_filter(l.places, lambda place: place > q.position)), 0) AS hangs
+       coalesce(len(list_filter(l.places, lambda place: place > q.position)), 0) AS later_joins
 FROM review_queue q
      JOIN candidates n ON n.candidate_id = q.candidate_id
      JOIN candidates o ON o.candidate_id = q.existing_id
@@ -41,7 +41,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class WaitingPair:
-    """A waiting pair. `hangs`: the number of later joins of the same memory.
+    """A waiting pair. `later_joins` is the number of later joins of the same memory.
 
     `older_text` and `newer_text` are the compared texts; None if those were the candidates' own.
     """
@@ -60,7 +60,7 @@ class WaitingPair:
     memory_id: str
     older_text: str | None
     newer_text: str | None
-    hangs: int
+    later_joins: int
 
     @property
     def key(self) -> Key:
@@ -113,7 +113,7 @@ def in_order(pairs: Iterable[WaitingPair]) -> list[WaitingPair]:
 
 def _weight(group: list[WaitingPair]) -> tuple[int, bool, bool, float, int]:
     return (
-        -max(pair.hangs for pair in group),
+        -max(pair.later_joins for pair in group),
         not any(pair.disagree for pair in group),
         not any(pair.waits_as == "pending" for pair in group),
         min(pair.similarity or 0.0 for pair in group),

@@ -90,7 +90,9 @@ def span(store: Palimpsest, caller: Caller, last: date) -> DaysView:
             {day.day: by_family(day.decisions) for day in found},
             [*FAMILIES],
         ),
-        by_day("words", "Taken back, put back, said", {day.day: day.words for day in found}, WORDS),
+        by_day(
+            "words", "Reversals and other statements", {day.day: day.words for day in found}, WORDS
+        ),
         by_day(
             "cost",
             "Cost of the judge, by model",

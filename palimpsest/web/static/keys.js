@@ -6,7 +6,7 @@
   const waiting = []; // keys pressed while an answer is on its way: they are for the next pairs
   let sending = 0;
   let slow = 0;
-  let stalled = false; // who is told to wait and presses again does not mean the next pair
+  let stalled = false; // a key that is pressed again after this is not for the next pair
 
   function writes(element) {
     return element.matches("input:not([type=hidden]):not([type=checkbox]), textarea, select");
@@ -35,7 +35,7 @@
     return inView.length > 0 ? texts.find((text) => !("seen" in text.dataset)) : texts[0];
   }
 
-  // Whether a button is about the pair and nobody sees the pair: then it is brought into view.
+  // Whether a button is about a pair that is not in view, which is then brought into view.
   function isBlind(button) {
     if (!button.form || !button.form.elements.namedItem("decision")) return false;
     const text = unseen();
@@ -124,7 +124,7 @@
     if (found === null) return;
     event.preventDefault();
     if (sending === 0) press(key);
-    // What comes after the key of a field is its text, and no answer.
+    // What follows the key of a field is the field's text, not an answer.
     else if (!stalled && !waiting.some((one) => writes(named(one)))) waiting.push(key);
   });
 })();

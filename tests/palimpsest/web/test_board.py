@@ -333,7 +333,7 @@ def test_what_was_forgotten_is_left_out_or_let_in(served: Use[None]) -> None:
             await server.twin.forget([memory], again="ask")
             assert (await server.add(text))["decision"] == "pending"
             page = await browser.get("/review")
-            assert "Does it say again what was forgotten?" in page.text
+            assert "Does it repeat what was forgotten?" in page.text
             await browser.say("newer")
             assert "to leave it out" in browser.notice
             await browser.say(word)
@@ -664,9 +664,9 @@ def test_a_reviewer_sees_the_owners_of_the_pattern_alone(served: Use[None]) -> N
         foreign = {name: root.field(name) for name in names}
         assert (await grace.send("/review/answer", say="same", **foreign)).status_code == 404
         about = "&".join(f"{name}={foreign[name]}" for name in ("decision", "existing"))
-        assert (await grace.get(f"/review/hangs?{about}")).status_code == 404
+        assert (await grace.get(f"/review/removal?{about}")).status_code == 404
         assert await events(server) == []
-        assert (await root.get(f"/review/hangs?{about}")).status_code == 200
+        assert (await root.get(f"/review/removal?{about}")).status_code == 200
 
     served(used)
 
@@ -766,7 +766,7 @@ def test_spaces_between_words_of_one_text_are_of_that_text() -> None:
     assert [(one.text, one.only) for one in right][1] == ("sold her", True)
 
 
-def test_what_hangs_on_a_join_is_shown_before_a_key_is_pressed(served: Use[None]) -> None:
+def test_what_depends_on_a_join_is_shown_before_a_key_is_pressed(served: Use[None]) -> None:
     """The third text was compared only with the face, the second text; without that, the first."""
 
     async def used(server: Server) -> None:
@@ -778,13 +778,13 @@ def test_what_hangs_on_a_join_is_shown_before_a_key_is_pressed(served: Use[None]
         browser = Browser(server)
         await browser.enter()
         page = (await browser.get("/review")).text
-        told = plain(page[page.index('id="h-hangs"') : page.index('id="h-memory"')])
+        told = plain(page[page.index('id="h-removal"') : page.index('id="h-memory"')])
         assert "Without it there would be 2 memories:" in told
-        assert "1 later decision would have been another" in told
+        assert "1 later decision would have been different" in told
         assert f"{' '.join(texts[2])} : pending would have been superseded" in told
         assert [event for event in await events(server) if event[1] == "grace"] == []
         about = "&".join(f"{name}={browser.field(name)}" for name in ("decision", "existing"))
-        later = (await browser.get(f"/review/hangs?{about}")).text
+        later = (await browser.get(f"/review/removal?{about}")).text
         assert "pending</strong> would have been <strong>superseded" in later
 
     served(used)
@@ -1032,14 +1032,14 @@ def pair(
     *,
     memory: str = "m",
     decision: str = "pending",
-    hangs: int = 0,
+    later_joins: int = 0,
     similarity: float = 0.9,
 ) -> WaitingPair:
     waits = "pending" if decision == "pending" else "unreviewed"
     cues = ("number",) if decision == "llm_reject" else ()
     return WaitingPair(
         f"d{number}", f"c{number}", f"e{number}", "ada", "default", waits, decision, similarity,
-        cues, number, "chat", memory, None, None, hangs,
+        cues, number, "chat", memory, None, None, later_joins,
     )  # fmt: skip
 
 
@@ -1047,9 +1047,9 @@ def test_work_goes_by_consequences_then_disagreement_with_memories_together() ->
     pairs = [
         pair(1, memory="a"),
         pair(2, memory="b", decision="llm_reject"),
-        pair(3, memory="c", decision="auto_reject", hangs=2),
+        pair(3, memory="c", decision="auto_reject", later_joins=2),
         pair(4, memory="b", decision="auto_reject"),
-        pair(5, memory="c", decision="auto_reject", hangs=1),
+        pair(5, memory="c", decision="auto_reject", later_joins=1),
     ]
     queue = WaitingPairs(pairs).queue(person().owners, QueueFilter())
     assert [one.position for one in queue.pairs] == [3, 5, 2, 4, 1]

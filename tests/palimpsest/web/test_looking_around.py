@@ -169,7 +169,7 @@ def test_a_day_shows_what_the_judge_cost(served: Use[None], cost: float | None, 
         assert days.count('role="img"') == (1 if cost is None else 2)
         assert ("$0.0125 claude" in days) == (cost is not None), "in the chart"
         assert ("without a known price: claude" in plain(days)) == (cost is None)
-        assert plain(days).endswith(f"1 {told} Days without anything are left out.")
+        assert plain(days).endswith(f"1 {told} Days without events are left out.")
 
     served(used)
 

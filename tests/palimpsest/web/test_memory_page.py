@@ -178,7 +178,7 @@ def test_what_expires_is_marked_and_a_person_pins_and_unpins_it(served: Use[None
         assert "<summary>Keep it</summary>" not in page
         [unpin] = links(page, "Unpin")
         shown = (await browser.get(unpin)).text
-        assert "Set when it expires as it was before" in shown
+        assert "Restore its previous expiry" in shown
         done = await browser.send(f"{path}/take-back", **fields(shown))
         assert marked in (await browser.get(done.headers["location"])).text
         until = await browser.send(f"{path}/pin", until="2999-01-30", because="")

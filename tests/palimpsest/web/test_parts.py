@@ -172,13 +172,13 @@ def test_an_answer_about_whoever_is_named_alike_is_left_to_them() -> None:
 
 
 def test_the_pair_with_the_most_consequences_counts_however_many_pairs_a_memory_has() -> None:
-    few = [pair(number, memory="a", hangs=2) for number in (1, 2)]
-    most = pair(3, memory="b", hangs=3)
+    few = [pair(number, memory="a", later_joins=2) for number in (1, 2)]
+    most = pair(3, memory="b", later_joins=3)
     assert [one.position for one in in_order([*few, most])] == [3, 1, 2]
 
 
 def test_what_waits_again_and_was_not_read_stands_beside_its_memory() -> None:
-    waiting = WaitingPairs([pair(1, memory="a", hangs=1), pair(2, memory="b")])
+    waiting = WaitingPairs([pair(1, memory="a", later_joins=1), pair(2, memory="b")])
     assert [one.position for one in waiting.open(EVERYBODY, QueueFilter())] == [1, 2]
     waiting.kinds(EVERYBODY)
     waiting.wait_again(pair(3, memory="b"))
@@ -747,7 +747,12 @@ def test_a_step_is_shown_with_the_memories_before_and_after() -> None:
     assert "retracted" not in now
     assert "1 member a" in then
     assert "1 member retracted needs composition b retracted" in then
-    for untold in ("What rests on it", "What cannot be", "stays as it is", "Nothing would change"):
+    for untold in (
+        "What depends on it",
+        "What is impossible",
+        "stays as it is",
+        "Nothing would change",
+    ):
         assert untold not in said
 
 
@@ -771,19 +776,19 @@ def test_what_rests_on_a_step_is_told() -> None:
     said = stepped(consequences=[LATER, LATER | {"asks": ["x"]}], overtaken=["e"])
     assert "later <i> : llm reject would have been stored ." in said
     assert "would have been stored , and the judge would have been asked." in said
-    assert "1 later word of people could not have been said; they stay." in said
+    assert "1 later statement of people would not have been possible; they stay." in said
     assert "These are carried out, too: leave them as they are ." in said
     kept = stepped(consequences=[LATER], with_consequences=False, overtaken=["e", "f"])
     assert "These stay as they are: carry them out, too ." in kept
-    assert "2 later words of people" in kept
+    assert "2 later statements of people" in kept
     alone = stepped(overtaken=["e"])
-    assert "What rests on it" in alone
+    assert "What depends on it" in alone
     assert "carried out" not in alone
 
 
 def test_what_cannot_be_and_what_changes_nothing_is_told() -> None:
     refused = stepped(refused=[{"detail": "a person said so", "reason": "outranked"}])
-    assert "What cannot be a person said so outranked" in refused
+    assert "What is impossible a person said so outranked" in refused
     same = [picture("a", "a")]
     assert "The memory stays as it is: other joins hold" in stepped(before=same, after=same)
     nothing = stepped(changes=False)

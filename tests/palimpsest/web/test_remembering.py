@@ -228,27 +228,27 @@ def test_a_person_is_told_their_latest_answers_once_they_were_read(store: Palimp
     assert not narrower.answers, "they are about owners who are not theirs any more"
 
 
-def test_a_pair_has_as_much_that_hangs_on_it_as_joined_its_memory_later(store: Palimpsest) -> None:
+def test_a_pair_counts_the_later_joins_of_its_memory(store: Palimpsest) -> None:
     older, newer, _ = joined(store)
     waiting = asked(store)
 
-    def hangs() -> dict[tuple[str, str], int]:
+    def later_joins() -> dict[tuple[str, str], int]:
         store.reader.refresh()
         found = read_pairs(store.reader.projections)
         assert {(one.older_text, one.newer_text) for one in found} == {(None, None)}, (
             "each had its own text"
         )
-        return {(one.existing_id, one.candidate_id): one.hangs for one in found}
+        return {(one.existing_id, one.candidate_id): one.later_joins for one in found}
 
-    assert hangs() == {(older, newer): 0, waiting: 0}
+    assert later_joins() == {(older, newer): 0, waiting: 0}
     first, second = say(store, "Ada rows a boat", "Bob paints the walls")
     store.merge(newer, first)
     out = store.merge(older, second)
-    assert hangs() == {(older, newer): 2, waiting: 0}
+    assert later_joins() == {(older, newer): 2, waiting: 0}
     store.unmerge(decision_id=out["decision_id"])
-    assert hangs() == {(older, newer): 1, waiting: 0}
+    assert later_joins() == {(older, newer): 1, waiting: 0}
     store.merge(waiting[0], second)
-    assert hangs() == {(older, newer): 1, waiting: 1}
+    assert later_joins() == {(older, newer): 1, waiting: 1}
 
 
 def test_a_confirmation_that_was_given_again_is_one_answer(store: Palimpsest) -> None:

@@ -219,7 +219,7 @@ class _Folds:
         self._by_kind: dict[Hashable, list[list[Ranked]]] = {}
 
     def add(self, one: Ranked, *, begins: bool = True) -> None:
-        """Add a memory to the first fold that it equals; if there is none, it `begins` one."""
+        """Add a memory to the first fold of memories like it; else it `begins` one."""
         kind = self._kind(one)
         for fold in self._by_kind.get(kind, ()):
             if self._all_fold(fold, one):

@@ -222,7 +222,7 @@ class ReviewBoard:
             "left": max(
                 self._waiting.queue(caller.owners, wanted).left, int(bool(shown_pair["pair"]))
             ),
-            "skipped": len(person.skipped),
+            "skipped": self._waiting.count(person.skipped, wanted),
             "answers": [
                 (answer.number, LABELS[answer.answer.word], answer.texts)
                 for answer in reversed(person.answers)

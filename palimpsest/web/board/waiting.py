@@ -171,6 +171,10 @@ class WaitingPairs:
         """The open pairs, in order."""
         return self.queue(owners, wanted).after_start(self._open)
 
+    def count(self, keys: Iterable[Key], wanted: QueueFilter) -> int:
+        """How many of these pairs are open and pass a filter."""
+        return sum(key in self._open and wanted.takes(self.by_key[key]) for key in keys)
+
     def settle(self, key: Key) -> None:
         """Mark a pair as settled."""
         if key in self._open:

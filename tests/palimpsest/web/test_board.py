@@ -388,6 +388,28 @@ def test_a_pair_that_somebody_skips_is_free_for_others(served: Use[None]) -> Non
     served(used)
 
 
+def test_a_skipped_pair_counts_while_it_waits_and_passes_the_filter(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 1)
+        await waiting_pairs(server, 1, owner="bob")
+        grace, lin = Browser(server), Browser(server)
+        await grace.enter()
+        await lin.enter(person("lin"))
+        await grace.get("/review?in_owner=ada")
+        await grace.send("/review/skip", in_owner="ada", **shown_key(grace))
+        of_ada = plain((await grace.get("/review?in_owner=ada")).text)
+        assert "1 left, 1 skipped by you." in of_ada
+        await lin.get("/review?in_owner=bob")
+        of_bob = plain((await grace.get("/review?in_owner=bob")).text)
+        assert "skipped" not in of_bob.partition("Help")[0]
+        assert "others are being looked at" in of_bob
+        await lin.get("/review?in_owner=ada")
+        await lin.say("different")
+        assert "1 skipped" not in (await grace.get("/review?in_owner=ada")).text
+
+    served(used)
+
+
 def test_a_skip_of_what_is_no_pair_is_not_counted(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await waiting_pairs(server, 1)

@@ -95,7 +95,7 @@ def did(event: AnyEvent, back: TakenBack | None = None) -> str:
         case Accessed():
             return "the memory was used"
         case Embedded():
-            return "its text, stored while the model was down, was embedded"
+            return "its text was embedded later"
         case Refused():
             return f"refused: {event.data.command}, because of {event.data.reason}"
         case Unchanged():

@@ -73,7 +73,7 @@ SAID = {
     "expiry_set": "expires at 2026-01-01T00:01:19+00:00",
     "names_set": "the owner is called Ada, the user",
     "accessed": "the memory was used",
-    "embedded": "its text, stored while the model was down, was embedded",
+    "embedded": "its text was embedded later",
     "refused": "refused: merge, because of separated",
     "unchanged": "nothing changed: reverse",
     "erased": "its text was destroyed; its id and its joins stay",

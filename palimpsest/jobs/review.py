@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -64,12 +63,10 @@ class ReviewResult:
             "left": self.asked["unavailable"] + self.asked["unusable"],
         }
 
-    def figures(self, before: ReviewResult | None = None) -> Figures:
-        """What was done since `before`, as the figures of a run."""
+    def figures(self) -> Figures:
+        """What was done so far, as the figures of a run."""
         counted = self.document() | {"reversed": len(self.reversed), "refused": len(self.refused)}
-        named = {name: counted[name] for name in COUNTED}
-        earlier = before.figures() if before is not None else dict.fromkeys(COUNTED, 0)
-        return {name: named[name] - earlier[name] for name in COUNTED}
+        return {name: counted[name] for name in COUNTED}
 
 
 async def review(
@@ -96,7 +93,7 @@ async def review(
         progress("reviewing", number / len(owners))
         if due is not None and writer.reader.log.find(event_id(run_id(owner, STEP, due), "0")):
             continue
-        before, began = deepcopy(result), time.perf_counter()
+        before, began = result.figures(), time.perf_counter()
         ledger, policy = fold_owner(writer.reader.log, owner), writer.reader.policy_in_force()
         waiting = list(unreviewed(ledger))
         repeats = [edge for edge in waiting if edge.face == "repeat"]
@@ -111,8 +108,8 @@ async def review(
         ledger.dissolve()
         if due is not None and waiting:
             took = round((time.perf_counter() - began) * 1000, 1)
-            figures = result.figures(before) | {"duration_ms": took}
-            writer.ask(_record(owner, due, figures))
+            figures = {name: n - before[name] for name, n in result.figures().items()}
+            writer.ask(_record(owner, due, figures | {"duration_ms": took}))
     return result.document()
 
 

@@ -47,10 +47,6 @@ class SealedPage:
         values = await visit.store.call(self._view, visit.caller)
         return visit.page("sealed_board.html", notice=notice, **values)
 
-    async def moved(self, visit: Visit) -> Response:
-        """Redirect from the former path, that of a sample of joins."""
-        return visit.to(PATH)
-
     def _of(self, store: Palimpsest, caller: Caller) -> Audits:
         """The audits, for callers who may see every owner: pairs come from owners at random."""
         if seen_by(store, caller) is not None:
@@ -104,5 +100,4 @@ def add(door: Door) -> None:
     """The page of the audit."""
     page = SealedPage()
     door.get("/sealed", page.show)
-    door.get("/audit", page.moved)
     door.post("/sealed", page.label)

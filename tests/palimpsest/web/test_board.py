@@ -266,16 +266,6 @@ def test_answers_that_are_taken_back_are_all_left_again(served: Use[None]) -> No
     served(used)
 
 
-def test_a_sample_of_the_joins_is_the_audits(served: Use[None]) -> None:
-    async def used(server: Server) -> None:
-        browser = Browser(server)
-        await browser.enter()
-        moved = await browser.get("/review/audit")
-        assert (moved.status_code, moved.headers["location"]) == (303, "/review/sealed")
-
-    served(used)
-
-
 def test_a_merge_that_is_taken_back_waits_as_if_nobody_had_said_it(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await waiting_pairs(server, 1)

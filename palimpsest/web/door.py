@@ -29,6 +29,7 @@ CSRF_FIELD = "csrf"
 CSRF_HEADER = "x-csrf"
 MOST_FIELDS = 100
 MOST_DIGITS = 15
+LONGEST_REASON = 2_000
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
     " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -185,6 +186,11 @@ def whole_number(name: str, given: str) -> int:
     if not given.isdecimal() or len(given) > MOST_DIGITS:
         raise ProblemError(422, "invalid", f"`{name}` should be a whole number")
     return int(given)
+
+
+def reason_in(form: Mapping[str, str]) -> str | None:
+    """The reason that a person gave in a form, cut to the longest; None if it is blank."""
+    return form.get("because", "").strip()[:LONGEST_REASON] or None
 
 
 def require_csrf(visit: Visit, secret: str) -> None:

@@ -14,10 +14,8 @@ from palimpsest.web import paths
 from palimpsest.web.board.answers import CHOICES
 from palimpsest.web.board.board import ReviewBoard
 from palimpsest.web.board.waiting import Key, QueueFilter, wanted_of
-from palimpsest.web.door import Door, Visit, whole_number
+from palimpsest.web.door import Door, Visit, reason_in, whole_number
 from palimpsest.web.sessions import WebSession, answers_cookie
-
-LONGEST_REASON = 2_000
 
 
 class PairsPage:
@@ -35,8 +33,7 @@ class PairsPage:
         word = visit.form.get("say", "")
         if word not in CHOICES:
             raise ProblemError(422, "invalid", f"`say` is one of {', '.join(CHOICES)}")
-        because = visit.form.get("because", "").strip()[:LONGEST_REASON] or None
-        version = visit.form.get("version", "")
+        version, because = visit.form.get("version", ""), reason_in(visit.form)
         await self._board.answer(_session(visit), _key(visit), word, version, because)
         return await self._then(visit)
 

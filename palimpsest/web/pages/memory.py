@@ -18,7 +18,7 @@ from palimpsest.server.intents import own_id
 from palimpsest.server.problems import not_found
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.web import paths
-from palimpsest.web.door import Door, Visit
+from palimpsest.web.door import Door, Visit, reason_in
 from palimpsest.web.expiry import Ending, ending_of, pin
 from palimpsest.web.rendering import excerpt
 from palimpsest.web.taking_back import (
@@ -290,13 +290,12 @@ async def _shown(visit: Visit) -> Response:
 
 async def _pin(visit: Visit) -> Response:
     owner_id, memory_id = visit.owner(), visit.ids["memory"]
-    because = visit.form.get("because", "").strip() or None
 
     def done(store: Palimpsest) -> tuple[int, int]:
         """Pin it; returns the log's positions before and after."""
         own, _ = _own(store, owner_id, memory_id)
         before = store.position
-        pin(store, own, visit.form.get("until", ""), visit.caller.name, because)
+        pin(store, own, visit.form.get("until", ""), visit.caller.name, reason_in(visit.form))
         return before, store.position
 
     since, until = map(str, await visit.store.call(done))
@@ -316,7 +315,7 @@ async def _carry_out(visit: Visit) -> Response:
             with_consequences=visit.form.get("consequences") == "1",
             token=visit.form.get("token", ""),
             actor=visit.caller.name,
-            because=visit.form.get("because", "").strip() or None,
+            because=reason_in(visit.form),
         )
         return before, store.position
 

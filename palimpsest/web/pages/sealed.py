@@ -15,12 +15,11 @@ from palimpsest.contracts.events import AuditLabel
 from palimpsest.server.callers import Caller
 from palimpsest.server.gate import PAGES
 from palimpsest.server.problems import ProblemError
-from palimpsest.web.door import Door, Visit
+from palimpsest.web.door import Door, Visit, reason_in
 from palimpsest.web.seen import seen_by
 
 PATH = f"{PAGES}/sealed"
 WIDTH, HEIGHT = 600.0, 120.0
-LONGEST_REASON = 2_000
 
 
 class SealedPage:
@@ -39,8 +38,7 @@ class SealedPage:
         word, pair = visit.form.get("say", ""), visit.form.get("decision", "")
         if word not in get_args(AuditLabel):
             raise ProblemError(422, "invalid", f"`say` is one of {', '.join(get_args(AuditLabel))}")
-        because = visit.form.get("because", "").strip()[:LONGEST_REASON] or None
-        said = cast("AuditLabel", word)
+        said, because = cast("AuditLabel", word), reason_in(visit.form)
         notice = await visit.store.call(self._label, visit.caller, pair, said, because)
         if not visit.is_partial:
             return visit.to(PATH)

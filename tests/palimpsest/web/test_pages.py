@@ -13,6 +13,7 @@ import pytest
 from palimpsest import Palimpsest
 from palimpsest.contracts.requests import Selection
 from palimpsest.projections.duckdb import activity as figures
+from palimpsest.web.door import LONGEST_REASON
 from palimpsest.web.pages import days as days_page
 from palimpsest.web.pages import memory as memory_page
 from palimpsest.web.pages import owner as owner_page
@@ -22,6 +23,7 @@ from palimpsest.web.pages.memory import (
     TimelinePart,
     _carry_out,
     _part,
+    _pin,
     _shown,
     timeline,
     view,
@@ -166,6 +168,25 @@ def test_consequences_are_carried_out_if_the_form_says_so(
     seen(_carry_out, store, form={**step, **said, "because": " so it is "}, ids=ids)
     seen(_carry_out, store, form={**step, "because": "  "}, ids=ids)
     assert asked == [(carried, None), (True, None), (carried, "so it is"), (False, None)]
+
+
+def test_a_reason_is_as_long_as_on_the_board(
+    store: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str | None] = []
+
+    def undone(*_: Any, because: str | None, **_more: Any) -> None:
+        asked.append(because)
+
+    def pinned(_store: Any, _id: str, _until: str, _actor: str, because: str | None) -> None:
+        asked.append(because)
+
+    monkeypatch.setattr(memory_page, "carry_out", undone)
+    monkeypatch.setattr(memory_page, "pin", pinned)
+    [a] = say(store, "Ada rows")
+    for page in (_carry_out, _pin):
+        seen(page, store, form={"because": "x" * (LONGEST_REASON + 1)}, ids={"memory": a})
+    assert asked == ["x" * LONGEST_REASON] * 2
 
 
 # -- an owner ------------------------------------------------------------------------------------

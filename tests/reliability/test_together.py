@@ -80,10 +80,11 @@ def stop_between_commits(child: Child, store: Path) -> None:
             child.kill(signal.SIGSTOP)
             try:
                 log.execute("BEGIN IMMEDIATE")
-                log.execute("ROLLBACK")
-                return
             except sqlite3.OperationalError:
                 child.kill(signal.SIGCONT)
+            else:
+                log.execute("ROLLBACK")
+                return
 
 
 def waiting(store: Path) -> int:

@@ -50,7 +50,7 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """The recorded name of the engine: `onnx` or `sentence-transformers`."""
+        """The recorded name of the engine, such as `onnx` or `openai`."""
 
     @property
     def model(self) -> str:

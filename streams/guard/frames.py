@@ -21,6 +21,8 @@ from palimpsest.streams.guard.text.verbs import is_listed, may_be_verb
 
 LONGEST = 3
 """Maximum number of words of a value; a longer difference is more than a value."""
+MOST_IN_A_ROW = 16
+"""Maximum number of tokens of a value; more figures in a row are a series, not a phone number."""
 FEWEST = 2
 """Minimum number of content words around the value; with fewer, most texts about a person match."""
 _DOES = frozenset(THIRD.values()) | en.STATES
@@ -241,6 +243,8 @@ def _ends_a_sentence(text: StatedTokens, start: int, stop: int) -> bool:
 
 def _length(text: StatedTokens, start: int, stop: int) -> int:
     """Number of words between two places; figures in a row, as in a phone number, count as one."""
+    if stop - start > MOST_IN_A_ROW:
+        return stop - start
     kinds = [kind for kind in text.kinds[start:stop] if kind is not SIGN]
     if kinds.count(WORD) >= len(kinds) - 1:
         return len(kinds)  # the usual case: not several figures

@@ -184,3 +184,9 @@ def test_a_rule_that_looks_at_one_side_alone_is_noticed(monkeypatch: pytest.Monk
 def test_it_is_total(one: str, other: str) -> None:
     assume(one != other)
     assert frame(kept_reading(one), kept_reading(other)) == frame(read(other), read(one))
+
+
+@pytest.mark.parametrize("often", ["7 ", ", ", '" '])
+def test_a_long_series_is_no_value(often: str) -> None:
+    """Otherwise a text of 32 KiB would have 16,000 keys, of 16,000 words each."""
+    assert len(frame_keys(read("Ada plays tennis at " + often * 2000))) < 20

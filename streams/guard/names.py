@@ -33,7 +33,7 @@ from palimpsest.streams.guard.data.value_words import THIRD_GERMAN, third_german
 from palimpsest.streams.guard.reworded import ADDRESS, reworded
 from palimpsest.streams.guard.state import as_state, without_since
 from palimpsest.streams.guard.text.language import is_foreign
-from palimpsest.streams.guard.turned import turned
+from palimpsest.streams.guard.turned import capitalised, turned
 from palimpsest.streams.guard.values import is_in_a_table
 
 _ARTICLES = frozenset({"the", "a", "an"})
@@ -66,7 +66,7 @@ def called_alike(text: str, names: tuple[str, ...]) -> str | None:
     """
     said = text.replace("’", "'")
     called = _called(turned(said, names) or said, names)
-    return None if called is None else reworded(called, _capitalised(_spoken(names)))
+    return None if called is None else reworded(called, capitalised(_spoken(names)))
 
 
 def _called(said: str, names: tuple[str, ...]) -> str | None:
@@ -75,7 +75,7 @@ def _called(said: str, names: tuple[str, ...]) -> str | None:
         if rest is not None:
             bare = not _begins_with(said, names)
             follows = _said_of(name, rest, bare) if _is_plain(name, rest, names) else None
-            return None if follows is None else _capitalised(_spoken(names)) + follows
+            return None if follows is None else capitalised(_spoken(names)) + follows
     return _noted(said, names)
 
 
@@ -90,7 +90,7 @@ def _noted(said: str, names: tuple[str, ...]) -> str | None:
         or not _is_plain(who, rest, names)
     ):
         return None
-    return f"{_capitalised(who)} {verb.casefold()} {rest}"
+    return f"{capitalised(who)} {verb.casefold()} {rest}"
 
 
 def said_of_owner(text: str, names: tuple[str, ...]) -> str:
@@ -106,7 +106,7 @@ def said_of_owner(text: str, names: tuple[str, ...]) -> str:
     said = said or _said_loosely(plainly, names)
     if said is None:
         return text
-    return as_state(_POSSESSIVE.sub("their", said), _capitalised(_spoken(names)))
+    return as_state(_POSSESSIVE.sub("their", said), capitalised(_spoken(names)))
 
 
 def _said_elsewhere(said: str, names: tuple[str, ...]) -> str:
@@ -141,7 +141,7 @@ def _said_loosely(said: str, names: tuple[str, ...]) -> str | None:
         at = _verb_at(words)
         if name == SPEAKER and at:
             words[at] = THIRD.get(words[at], words[at])
-        return _capitalised(_spoken(names)) + " ".join(words)
+        return capitalised(_spoken(names)) + " ".join(words)
     return None
 
 
@@ -241,7 +241,7 @@ def _rest_after(text: str, name: str) -> str | None:
 def _beginnings(name: str) -> frozenset[str]:
     """How a text about a name may begin; an article may be left out."""
     written = {name, name.removeprefix("the ")}
-    return frozenset({"I", "i"} if name == SPEAKER else written | {*map(_capitalised, written)})
+    return frozenset({"I", "i"} if name == SPEAKER else written | {*map(capitalised, written)})
 
 
 def _begins_with(text: str, names: tuple[str, ...]) -> bool:
@@ -369,7 +369,3 @@ def _is_of_something(rest: str) -> bool:
 
 def _words(text: str) -> list[str]:
     return [word.casefold() for word in _WORD.findall(text)]
-
-
-def _capitalised(name: str) -> str:
-    return name[:1].upper() + name[1:]

@@ -47,30 +47,30 @@ def turned(text: str, names: tuple[str, ...]) -> str | None:
     where, home, role, kin, called, birthplace, time = _patterns(names)
     if found := where.fullmatch(text):
         place, who, does, stop = found.groups()
-        return f"{_capitalised(who)} {does} in {place}{stop}"
+        return f"{capitalised(who)} {does} in {place}{stop}"
     if found := home.fullmatch(text):
         place, who, stop = found.groups()
-        return f"{_capitalised(who)} lives in {place}{stop}"
+        return f"{capitalised(who)} lives in {place}{stop}"
     if found := called.fullmatch(text):
         name, what, stop = found.groups()
-        return f"{_capitalised(what)} is called {name}{stop}"
+        return f"{capitalised(what)} is called {name}{stop}"
     if found := role.fullmatch(text):
         name, whose, what, stop = found.groups()
         if what.startswith("favo") and what.partition(" ")[2] in COMMON and name[1:].islower():
             name = name.lower()
-        return f"{_capitalised(whose)} {what} is {name}{stop}"
+        return f"{capitalised(whose)} {what} is {name}{stop}"
     if (found := kin.fullmatch(text)) and _NO_NAME.isdisjoint(found[1].casefold().split()):
         name, whose, what, stop = found.groups()
         who = _subject(whose)
         has = "have" if who == SPEAKER else "has"
-        return f"{_capitalised(who)} {has} a {what} called {name}{stop}"
+        return f"{capitalised(who)} {has} a {what} called {name}{stop}"
     if found := birthplace.fullmatch(text):
         before, one, other, after, stop = found.groups()
         who = _subject(one or other)
-        return f"{_capitalised(who)} was born in {before or after}{stop}"
+        return f"{capitalised(who)} was born in {before or after}{stop}"
     if (found := time.fullmatch(text)) and _is_one_deed(found[3]):
         when, who, does, stop = found.groups()
-        return f"{_capitalised(who)} {does} {when[0].lower()}{when[1:]}{stop}"
+        return f"{capitalised(who)} {does} {when[0].lower()}{when[1:]}{stop}"
     return None
 
 
@@ -127,5 +127,6 @@ _NO_NAME |= {"who", "somebody", "someone"}
 _MORE = en.FINITE | en.CLAUSES | en.NEGATORS | en.QUANTIFIERS | {"about"}
 
 
-def _capitalised(text: str) -> str:
+def capitalised(text: str) -> str:
+    """A text that begins with a capital."""
     return text[:1].upper() + text[1:]

@@ -15,10 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from palimpsest.streams.search.cosine.pairs import HALF_STEP
 from palimpsest.streams.search.hits import DECIMALS, SearchHit, ranked
-
-HALF_STEP: Final = 0.5 * 10**-DECIMALS * 1.001
-"""How far below a floor a Jaccard can be and still round up to it, with a margin."""
 
 SLACK: Final = 1e-6
 """Margin for the rounding of bounds computed in floats."""

@@ -40,3 +40,8 @@ def test_a_tag_names_the_version(tag: str, status: int) -> None:
     first = ["make", "--silent", "check-tag", f"TAG={tag}"]
     done = subprocess.run(first, cwd=ROOT, check=False, capture_output=True, text=True)
     assert done.returncode == status, done.stderr
+
+
+def test_the_clients_notice_credits_only_files_that_the_client_has() -> None:
+    named = re.findall(r"\S+/\S+\.\w+", (ROOT / "client" / "NOTICE").read_text())
+    assert [file for file in named if not (ROOT / "client" / file).exists()] == []

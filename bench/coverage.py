@@ -15,7 +15,7 @@ from palimpsest.auditing.bound import DetectionBound, ErrorBound, Hypotheses
 from palimpsest.auditing.order import sealed_order
 from palimpsest.auditing.recall import StratumCounts, allocation, interval, pilot
 
-DELTA = 0.05
+DELTA, DETECTION_DELTA = 0.05, 0.01
 PLACES = {
     20: (1, 2, 3, 5, 10, 19),
     150: (1, 4, 10, 40, 120),
@@ -66,7 +66,7 @@ def coverage(scale: Scale) -> list[Measured]:
     runs = scale.of(100, 2_000, 2_000)
     for share in (0.5, 0.8, 0.95):
         overrated = ever_overrated(share, runs)
-        found.append(_wrong(f"detection: {share:.0%} are found", overrated, runs, 0.01))
+        found.append(_wrong(f"detection: {share:.0%} are found", overrated, runs, DETECTION_DELTA))
     runs = scale.of(20, 1_000, 1_000)
     for name, shares in MIXES.items():
         missed = 1 - covered(shares, runs)
@@ -78,7 +78,7 @@ def _wrong(name: str, share: float, runs: int, reach: float | None = DELTA) -> M
     return Measured(name, "of the runs wrong", [share], reach, at_most=True, note=f"{runs:,} runs")
 
 
-def ever_rejected(joins: int, wrong: int, runs: int, delta: float = DELTA) -> float:
+def ever_rejected(joins: int, wrong: int, runs: int) -> float:
     """The share of random orders in which some label rejects the true number of errors."""
     chance = np.random.default_rng(wrong)
     truth = Hypotheses(joins, np.full(runs, float(wrong)))
@@ -88,26 +88,26 @@ def ever_rejected(joins: int, wrong: int, runs: int, delta: float = DELTA) -> fl
         is_wrong = chance.random(runs) < left / (joins - label)
         left -= is_wrong
         truth.see(is_wrong)
-        rejected |= truth.log_wealth >= -np.log(delta)
+        rejected |= truth.log_wealth >= -np.log(DELTA)
     return float(rejected.mean())
 
 
-def wrong_certificates(runs: int, reorder: Reorder, delta: float = DELTA) -> float:
+def wrong_certificates(runs: int, reorder: Reorder) -> float:
     """The share of runs whose second round certifies the target although more joins are wrong.
 
     Before that round, the errors that the first one found were un-merged.
     """
-    return sum(_certifies_wrongly(run, reorder, delta) for run in range(runs)) / runs
+    return sum(_certifies_wrongly(run, reorder) for run in range(runs)) / runs
 
 
-def _certifies_wrongly(run: int, reorder: Reorder, delta: float) -> bool:
+def _certifies_wrongly(run: int, reorder: Reorder) -> bool:
     wrong = set(random.Random(run).sample(PAIRS, WRONG))
     first, second = f"first {run}", f"second {run}"
     looked_at = {*sealed_order(first, PAIRS)[:FIRST_LOOK]}
     standing = [pair for pair in PAIRS if pair not in looked_at or pair not in wrong]
     left = wrong & set(standing)
     allowed = int(TARGET * len(standing))
-    bound = ErrorBound(len(standing), delta)
+    bound = ErrorBound(len(standing), DELTA)
     for pair in reorder(first, second, standing)[:SECOND_LOOK]:
         bound.see(wrong=pair in left)
         if bound.most <= allowed:
@@ -115,11 +115,11 @@ def _certifies_wrongly(run: int, reorder: Reorder, delta: float) -> bool:
     return False
 
 
-def ever_overrated(share: float, runs: int, delta: float = 0.01) -> float:
+def ever_overrated(share: float, runs: int) -> float:
     """The share of runs of 100 probes in which the detection bound ever exceeds the true share."""
     chance, ever = np.random.default_rng(7), 0
     for _ in range(runs):
-        bound = DetectionBound(delta)
+        bound = DetectionBound(DETECTION_DELTA)
         for found in chance.random(100) < share:
             bound.see(found=bool(found))
             if bound.least > share:

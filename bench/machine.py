@@ -15,7 +15,7 @@ def machine() -> str:
     """Cores, processor, its relevant flags, load, and versions."""
     model, flags = _processor()
     known = " ".join(flag for flag in FLAGS if flag in flags) or "flags unknown"
-    load = f"load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load unknown"
+    load = f"load {os.getloadavg()[0]:.1f}"
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     python = f"Python {platform.python_version()} on {platform.system()}"
     return f"{os.cpu_count()} cores, {model} ({known}), {load}; {python}; {versions}"

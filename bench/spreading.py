@@ -121,7 +121,7 @@ def throughput(scale: Scale) -> list[Measured]:
     return [Measured(name, "", [ratio], 0.9, note=note, beside=beside)]
 
 
-def _run(scale: Scale, partitions: int, rate: float, count: int, *, stub: bool = False) -> Run:
+def _run(scale: Scale, partitions: int, rate: float, count: int) -> Run:
     """Offer `count` candidates before the timed ones.
 
     A new broker takes twice as long for each of its first thousands of records, and a worker
@@ -132,7 +132,7 @@ def _run(scale: Scale, partitions: int, rate: float, count: int, *, stub: bool =
     made_up = sentences()
     texts += islice(made_up, count - len(texts))
     with installation(partitions) as made:
-        worker = made.worker("one", stub=stub)
+        worker = made.worker("one", stub=False)
         until(lambda: worker.says(READY), "the worker is ready")
         asyncio.run(_offer(made, [*islice(made_up, count)], rate, "warm"))
         before, cpu, broker = worker.figures(), worker.cpu_seconds(), made.broker_cpu_seconds()

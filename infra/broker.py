@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -160,7 +161,7 @@ class Broker:
         data = self.folder / "data"
         self.folder.mkdir(parents=True, exist_ok=True)
         if not data.exists():
-            fill(data, lambda folder: _copy(template, folder))
+            fill(data, partial(shutil.copytree, template))
         settings = self.folder / "server.properties"
         lines = SETTINGS + self._more_settings
         settings.write_text(
@@ -215,10 +216,6 @@ def _sharing(distribution: Distribution) -> tuple[str, ...]:
     if not distribution.archive.exists():
         return ()
     return (f"-XX:SharedArchiveFile={distribution.archive}", "-Xshare:auto")
-
-
-def _copy(template: Path, folder: Path) -> None:
-    shutil.copytree(template, folder)
 
 
 def free_port(*taken: int) -> int:

@@ -87,7 +87,7 @@ def locked(cache: Path) -> Iterator[None]:
         yield
 
 
-def fill(target: Path, make: Callable[[Path], None]) -> None:
+def fill(target: Path, make: Callable[[Path], object]) -> None:
     """Make a file or folder of the cache if it is missing: whole, or not at all."""
     if target.exists():
         return

@@ -14,7 +14,6 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial, update_wrapper
 from threading import Lock
-from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from palimpsest.api.calls import CLOSED
@@ -188,12 +187,7 @@ class AsyncPalimpsest:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     access = AsyncMethod(Palimpsest.access)

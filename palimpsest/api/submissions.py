@@ -14,8 +14,7 @@ from palimpsest.api.calls import check_calls, run_to_end, takes_own_turns
 from palimpsest.api.offers import Candidate, Candidates, IfInvalid, Offer, read_offer
 from palimpsest.api.opened import OpenedStore, late_settings
 from palimpsest.contracts.answers import Accessed, Checked, Session
-from palimpsest.contracts.candidate import Candidate as CandidateFields
-from palimpsest.contracts.candidate import Duration, Name
+from palimpsest.contracts.candidate import DEFAULT_NAMESPACE, Duration, Name
 from palimpsest.contracts.errors import InvalidInputError, UsageError
 from palimpsest.contracts.limits import MOST
 from palimpsest.contracts.requested import request_id
@@ -130,28 +129,26 @@ class Submissions(OpenedStore):
         its score, all neighbours considered, and the time it took. InvalidInputError names the
         field if the candidate breaks a rule: there is no decision on it.
         """
-        return self._check(candidate, source)[1]
-
-    def _check(self, given: Candidate, source: str) -> tuple[CandidateFields, Checked]:
-        [item] = to_inputs([given], source)
+        [item] = to_inputs([candidate], source)
         if not isinstance(item.meaning, Prepared):
             raise why_invalid(item.meaning)
-        candidate = item.meaning.candidate
         request = CheckRequest(
             request_id=request_id(),
-            owner_id=candidate.owner_id,
+            owner_id=item.meaning.candidate.owner_id,
             row=item.row.raw.decode(),
             source=source,
         )
-        return candidate, self._writer.ask(request)
+        return self._writer.ask(request)
 
     def check_duplicate(self, candidate: Candidate, *, source: Name = "python") -> DuplicateCheck:
         """Whether a candidate would be a duplicate, and of which memory.
 
         The same as `check`, in the terms of the `namespaced` design; nothing is written.
         """
-        known, answer = self._check(candidate, source)
-        return duplicate_check(answer, known.owner_id, known.namespace)
+        answer = self.check(candidate, source=source)
+        fields = candidate["data"] if "specversion" in candidate else candidate
+        namespace = fields.get("namespace") or DEFAULT_NAMESPACE
+        return duplicate_check(answer, fields["owner_id"], namespace)
 
     def dedup_result(self, candidate: Candidate, *, source: Name = "python") -> DedupResult:
         """Whether a candidate would be a duplicate, and of which memory.

@@ -32,38 +32,36 @@ class ClusterClient:
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, name="cluster", daemon=True)
         self._thread.start()
-        self._client: Client | None = None
         try:
             self._client = self._run(_connected(connection, followed))
         except BaseException:
-            self.close()
+            self._end()
             raise
 
     def close(self) -> None:
         """Disconnect, once everything is sent."""
         try:
-            if self._client is not None:
-                self._run(self._client.stop())
+            self._run(self._client.stop())
         finally:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
+            self._end()
+
+    def _end(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
 
     def publish(self, inputs: Sequence[Input]) -> int:
         """Publish inputs in order; returns once the brokers have them."""
-        assert self._client is not None
         return self._run(self._client.publish(inputs))
 
     def ask_each(self, asked: Sequence[Addressed]) -> list[Answer]:
         """Send requests; returns for each the merged answer of its partitions."""
-        assert self._client is not None
         return self._run(self._client.ask_each(asked))
 
     def ask(self, request: Request, owner_id: str) -> Future[Answer]:
         """Send a request about an owner; returns the future of its answer, without waiting."""
 
         async def answer() -> Answer:
-            assert self._client is not None
             with as_transient(LATER):
                 [answered] = await self._client.ask_each([(request, owner_id)])
             return answered
@@ -72,7 +70,6 @@ class ClusterClient:
 
     def behind(self, followed: Mapping[tuple[str, int], int]) -> int:
         """The number of records of the decisions topic beyond these offsets of its partitions."""
-        assert self._client is not None
         return self._run(self._client.behind(followed))
 
     def _run(self, call: Coroutine[Any, Any, Result]) -> Result:

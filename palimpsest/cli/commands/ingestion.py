@@ -6,9 +6,8 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict
 from datetime import datetime
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
 
 import typer
 from rich.text import Text
@@ -34,12 +33,8 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-class Format(Enum):
-    """The values of `--format`."""
-
-    CSV = "csv"
-    JSON = "json"
-
+Format = Literal["csv", "json"]
+"""The values of `--format`."""
 
 Renames = Annotated[
     list[str] | None,
@@ -112,7 +107,7 @@ def ingest(
         files,
         source=source,
         mapping=parse_renames(renames),
-        form=form.value if form else None,
+        form=form,
         keep_going=keep_going or _file_confirmation(call.output),
         defaults=Defaults(owner, expires_in),
     )

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -45,16 +45,6 @@ PATIENCE_SECONDS = 3600.0
 
 NICENESS = 19
 """The lowest priority: such a process gets idle processor time, and 1/70 of a busy processor."""
-
-
-@dataclass(frozen=True)
-class _Options:
-    """The options of a verifier."""
-
-    once: bool
-    patience: float
-    data: Path
-    from_store: bool
 
 
 @app.command(epilog="Example: palimpsest --store memories verifier --once")
@@ -94,12 +84,13 @@ def verifier(
     in_topics = call.settings.kafka is not None and not from_store
     settings = call.settings.over(data=data)
     folder = settings.data or (VERIFIER_FOLDER if in_topics else settings.store)
-    options = _Options(once, patience, folder, from_store)
     from palimpsest.process.logs import log_to_standard_error
 
     log_to_standard_error(logging.WARNING if once else logging.INFO)
     lower_priority()
-    tally, waiting = asyncio.run(_run_worker(call, options, in_topics=in_topics))
+    folder.mkdir(parents=True, exist_ok=True)
+    work = _run_worker(call, folder, once=once, patience=patience, in_topics=in_topics)
+    tally, waiting = asyncio.run(work)
     document = tally.document(waiting)
     call.output.answer(document, lambda: rendering.fields(_counts_as_text(document)))
 
@@ -125,22 +116,21 @@ def _counts_as_text(document: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _run_worker(
-    call: Invocation, options: _Options, *, in_topics: bool
+    call: Invocation, folder: Path, *, once: bool, patience: float, in_topics: bool
 ) -> tuple[Tally, int | None]:
     """Run until stopped; returns the totals, and the number of questions left, if it is known."""
     from palimpsest.jobs.questions import TableQuestions, settle
 
-    options.data.mkdir(parents=True, exist_ok=True)
     async with AsyncExitStack() as stack:
         questions = await (_topic_questions if in_topics else _store_questions)(call, stack)
         with call.output.progress() as report:
             tally = await settle(
                 questions,
-                options.data,
+                folder,
                 call.settings.judge,
                 stop_event(),
-                patience=options.patience,
-                once=options.once,
+                patience=patience,
+                once=once,
                 report=partial(_report, report),
             )
         waiting = await questions.waiting() if isinstance(questions, TableQuestions) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -25,7 +25,6 @@ from palimpsest.contracts.errors import UsageError
 
 if TYPE_CHECKING:
     from palimpsest.api.store import Palimpsest
-    from palimpsest.contracts.answers import Reinstatements, Restorations, Retractions, Reversals
     from palimpsest.contracts.requests import JoinSelection, Selection
     from palimpsest.queries.ids import Kind
 
@@ -239,14 +238,12 @@ def reverse(
 def _reverse(
     call: Invocation, given: Given, *, dry_run: bool, yes: bool, because: str | None
 ) -> None:
+    from palimpsest.api.store import Palimpsest
     from palimpsest.contracts.requests import JoinSelection
 
     selection = _selection(JoinSelection, given)
-
-    def act(store: Palimpsest, **how: Any) -> Reversals:
-        return store.reverse(_with_full_id(store, selection), because=because, **how)
-
-    _plan_and_apply(call, act, "reversed", dry_run=dry_run, yes=yes)
+    how: dict[str, Any] = {"dry_run": dry_run, "yes": yes, "because": because}
+    _plan_and_apply(call, Palimpsest.reverse, selection, "reversed", **how)
 
 
 @app.command(epilog="Example: palimpsest reinstate 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22")
@@ -263,6 +260,7 @@ def reinstate(
     because: Because = None,
 ) -> None:
     """Take a reversal back: the join stands again. Or those of all joins that match the options."""
+    from palimpsest.api.store import Palimpsest
     from palimpsest.contracts.requests import JoinSelection
 
     call = invocation(context)
@@ -271,11 +269,8 @@ def reinstate(
         _reinstate_one(call, decision_id, dry_run=dry_run, because=because)
         return
     selection = _selection(JoinSelection, given)
-
-    def act(store: Palimpsest, **how: Any) -> Reinstatements:
-        return store.reinstate_many(_with_full_id(store, selection), because=because, **how)
-
-    _plan_and_apply(call, act, "reinstated", dry_run=dry_run, yes=yes)
+    how: dict[str, Any] = {"dry_run": dry_run, "yes": yes, "because": because}
+    _plan_and_apply(call, Palimpsest.reinstate_many, selection, "reinstated", **how)
 
 
 def _require_no_options(given: Given) -> None:
@@ -306,14 +301,12 @@ def retract(
     because: Because = None,
 ) -> None:
     """Hide candidates from recall and search; joins are kept, and `restore` undoes it."""
+    from palimpsest.api.store import Palimpsest
     from palimpsest.contracts.requests import Selection
 
     selection = _selection(Selection, given)
-
-    def act(store: Palimpsest, **how: Any) -> Retractions:
-        return store.retract(_with_full_id(store, selection), because=because, **how)
-
-    _plan_and_apply(invocation(context), act, "retracted", dry_run=dry_run, yes=yes)
+    how: dict[str, Any] = {"dry_run": dry_run, "yes": yes, "because": because}
+    _plan_and_apply(invocation(context), Palimpsest.retract, selection, "retracted", **how)
 
 
 @app.command(epilog="Example: palimpsest restore --source broken-bot --since 2026-03-01")
@@ -330,6 +323,7 @@ def restore(
     because: Because = None,
 ) -> None:
     """Bring retracted candidates back, or everything that one `forget` hid."""
+    from palimpsest.api.store import Palimpsest
     from palimpsest.contracts.requests import Selection
 
     if forgotten is not None:
@@ -338,11 +332,8 @@ def restore(
         _remember(invocation(context), forgotten, dry_run=dry_run, because=because)
         return
     selection = _selection(Selection, given)
-
-    def act(store: Palimpsest, **how: Any) -> Restorations:
-        return store.restore(_with_full_id(store, selection), because=because, **how)
-
-    _plan_and_apply(invocation(context), act, "restored", dry_run=dry_run, yes=yes)
+    how: dict[str, Any] = {"dry_run": dry_run, "yes": yes, "because": because}
+    _plan_and_apply(invocation(context), Palimpsest.restore, selection, "restored", **how)
 
 
 def _remember(call: Invocation, forgotten: str, *, dry_run: bool, because: str | None) -> None:
@@ -383,13 +374,24 @@ def _with_full_id(store: Palimpsest, selection: Chosen) -> Chosen:
     return selection.model_copy(update={"candidate_id": whole})
 
 
-def _plan_and_apply(call: Invocation, act: Act, done: str, *, dry_run: bool, yes: bool) -> None:
+def _plan_and_apply(
+    call: Invocation,
+    act: Act,
+    selection: JoinSelection | Selection,
+    done: str,
+    *,
+    dry_run: bool,
+    yes: bool,
+    **said: Any,
+) -> None:
     """Show the plan, ask, and apply it; exit status 1 if the selection is empty."""
     with call.store() as store:
-        how = {"actor": call.settings.actor}
+        apply = partial(
+            act, store, _with_full_id(store, selection), actor=call.settings.actor, **said
+        )
         if not (dry_run or yes):
-            _confirm(call, done, act(store, dry_run=True, **how))
-        answer = act(store, dry_run=dry_run, **how)
+            _confirm(call, done, apply(dry_run=True))
+        answer = apply(dry_run=dry_run)
     verb = f"would be {done}" if dry_run else done
     call.output.answer(answer, lambda: rendering.bulk(verb, done, answer))
     if not rendering.selected(done, answer):

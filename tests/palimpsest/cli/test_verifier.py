@@ -150,9 +150,9 @@ def test_it_keeps_its_verdicts_with_the_store_or_beside_a_cluster(
     ran: list[tuple[Path, bool]] = []
 
     async def run(
-        _: invocation.Invocation, options: judge._Options, *, in_topics: bool
+        _: invocation.Invocation, kept_in: Path, *, in_topics: bool, **_how: object
     ) -> tuple[worker.Tally, None]:
-        ran.append((options.data, in_topics))
+        ran.append((kept_in, in_topics))
         return worker.Tally(), None
 
     monkeypatch.setattr(judge, "_run_worker", run)

@@ -94,7 +94,7 @@ def evaluate(
     if bool(pairs) == bool(clusters):
         raise UsageError("name --pairs or --clusters, one of the two")
     require_page(page)
-    rules, names = _policy(call, policy), named_values("--map", renames)
+    rules, names = call.settings.policy_of_new_store(policy), named_values("--map", renames)
     from palimpsest.evaluation.labelled import digest_of, read_clusters, read_pairs
     from palimpsest.evaluation.tables import evaluation_sentences, evaluation_tables
 
@@ -200,12 +200,12 @@ def calibrate(
     rows: list[LabelledPair]
     with call.output.progress() as report:
         if pairs:
-            rules = in_force = _policy(call, policy)
+            rules = in_force = call.settings.policy_of_new_store(policy)
             rows, digest = read_pairs(pairs, named_values("--map", renames)), digest_of(pairs)
         else:
             with call.store() as store:
                 in_force = store.policy
-                rules = in_force if policy is None else _policy(call, policy)
+                rules = in_force if policy is None else call.settings.policy_of_new_store(policy)
                 rows = logged.labels_of(store.reader, report)
             digest = logged.digest_of(rows)
         if language is not None:
@@ -248,10 +248,6 @@ def require_page(page: Path | None) -> None:
     require_targets({"--html": page})
     if page is not None and find_spec("jinja2") is None:
         raise missing_extra("--html", "serve")
-
-
-def _policy(call: Invocation, name: str | None) -> Policy:
-    return call.settings.policy_of_new_store(name)
 
 
 def _vectors(

@@ -76,6 +76,11 @@ class ProseLine:
         return _size(self.before) + text + _size(self.after) + 1
 
 
+def _ours(text: str) -> ProseLine:
+    """A line of our own words."""
+    return ProseLine(None, text)
+
+
 def quoted(text: str) -> str:
     """A text as a JSON string on one line, with invisible characters escaped."""
     plain = json.dumps(text, ensure_ascii=False)
@@ -97,7 +102,7 @@ def when(time: str) -> str:
 def fitted(lines: Sequence[ProseLine], most_bytes: int) -> str:
     """Fit the lines into the limit: shorten the longest texts, then drop the last lines."""
     if any(line.text is not None for line in lines):
-        lines = [ProseLine(None, DATA), *lines]
+        lines = [_ours(DATA), *lines]
     room, kept = most_bytes - _size(_left_out(len(lines))), 0
     for line in lines:
         room -= line.least
@@ -149,23 +154,19 @@ def _rendered(line: ProseLine, longest: int) -> str:
 
 def added(outcome: Answer, expires_at: datetime | None = None) -> list[ProseLine]:
     """The outcome of adding a text, and its expiry, if it has one."""
-    lines = [ProseLine(None, say_outcome(outcome, short(outcome["memory_id"] or "")))]
+    lines = [_ours(say_outcome(outcome, short(outcome["memory_id"] or "")))]
     if outcome["result"] == "published":
         return lines
     if became(outcome) == "joined" and outcome["result"] == "decided":
-        lines.append(
-            ProseLine(None, f"If the join is wrong: undo with id {short(outcome['decision_id'])}.")
-        )
+        lines.append(_ours(f"If the join is wrong: undo with id {short(outcome['decision_id'])}."))
     if expires_at is not None and outcome["reason"] is None and became(outcome) != "joined":
         until = f"Searches find it until {when(expires_at.astimezone(UTC).isoformat())}."
-        lines.append(ProseLine(None, until))
+        lines.append(_ours(until))
     if (windows := outcome["windows"] or 1) > 1:
-        lines.append(
-            ProseLine(None, f"It is long: {windows} windows of it are compared and searched.")
-        )
+        lines.append(_ours(f"It is long: {windows} windows of it are compared and searched."))
     for heading, named in ((REPLACES, outcome["frame"]), (SIMILAR, outcome["similar_facts"])):
         if named:
-            lines.append(ProseLine(None, heading))
+            lines.append(_ours(heading))
             lines += [_memory({"memory_id": one["id"], "face": one["assertion"]}) for one in named]
     return lines
 
@@ -173,7 +174,7 @@ def added(outcome: Answer, expires_at: datetime | None = None) -> list[ProseLine
 def remembered(answer: Answer) -> list[ProseLine]:
     """The outcome of each memory from a conversation."""
     if not answer["memories"]:
-        return [ProseLine(None, "Nothing in these messages is worth remembering.")]
+        return [_ours("Nothing in these messages is worth remembering.")]
     lines: list[ProseLine] = []
     for outcome in answer["memories"]:
         if "text" in outcome:
@@ -190,7 +191,7 @@ def _memory(memory: Answer, before: str = "- ", note: str = "") -> ProseLine:
     told = (f"id {memory_id}", when(said) if said else "", _ending(memory), note)
     about = ", ".join(filter(None, told))
     if not memory["face"]:
-        return ProseLine(None, f"{before}a forgotten text ({about})")
+        return _ours(f"{before}a forgotten text ({about})")
     whole = f"get_memory {memory_id} with content_bytes {MOST_BYTES}"
     return ProseLine(memory["face"], before, f" ({about})", whole)
 
@@ -209,8 +210,8 @@ def searched(answer: Answer) -> list[ProseLine]:
     found = answer["memories"]
     weaker = [*_weaker(answer)]
     if not found:
-        return [ProseLine(None, "No memories found."), *weaker]
-    heading = ProseLine(None, f"{_count(found)} found, the nearest first:")
+        return [_ours("No memories found."), *weaker]
+    heading = _ours(f"{_count(found)} found, the nearest first:")
     places = {memory["memory_id"]: n for n, memory in enumerate(found, 1)}
     return [
         heading,
@@ -226,7 +227,7 @@ def _weaker(answer: Answer) -> Iterator[ProseLine]:
     """The number of hits left out as hardly related, and how to see them."""
     if answer["weaker"]:
         left_out = f"Left out: {counted(answer['weaker'], 'memory')} that scored less than"
-        yield ProseLine(None, f"{left_out} {answer['min_score']:g}; min_score -1 shows them.")
+        yield _ours(f"{left_out} {answer['min_score']:g}; min_score -1 shows them.")
 
 
 def _newer(memory: Answer, place: int, places: Mapping[str, int]) -> str:
@@ -243,7 +244,7 @@ def listed(answer: Answer) -> list[ProseLine]:
     after = answer["next"]
     heading = f"{_count(found)} of {answer['total']:,}, the latest first"
     going_on = f"; the next page: after {after}" if after else ""
-    return [ProseLine(None, f"{heading}{going_on}."), *map(_memory, found)]
+    return [_ours(f"{heading}{going_on}."), *map(_memory, found)]
 
 
 def _count(memories: Sequence[object]) -> str:
@@ -262,14 +263,12 @@ def got(memory: Answer) -> list[ProseLine]:
     """A memory with its wordings and its version."""
     state = STATES[memory["state"]]
     lines = [
-        ProseLine(
-            None, f"Memory {short(memory['memory_id'])}, version {memory['version']}{state}:"
-        ),
+        _ours(f"Memory {short(memory['memory_id'])}, version {memory['version']}{state}:"),
         _memory(memory),
     ]
     others = [member for member in memory["members"] if member["text"] != memory["face"]]
     if others:
-        lines.append(ProseLine(None, "Its other wordings:"))
+        lines.append(_ours("Its other wordings:"))
     for other in others:
         was = "said before, no longer so" if other["relation"] == "former" else "says the same"
         wording = {**other, "memory_id": other["candidate_id"], "face": other["text"]}
@@ -280,7 +279,7 @@ def got(memory: Answer) -> list[ProseLine]:
 def told(history: Answer) -> list[ProseLine]:
     """The events of a memory, one per line."""
     which = f"{short(history['memory_id'])}, version {history['version']}"
-    lines = [ProseLine(None, f"Events of memory {which}, oldest first:")]
+    lines = [_ours(f"Events of memory {which}, oldest first:")]
     for event in history["events"]:
         by = "".join(
             f", {name} {quoted(event[name])}" for name in ("actor", "because") if event.get(name)
@@ -288,7 +287,7 @@ def told(history: Answer) -> list[ProseLine]:
         happened = f"- {when(event['decided_at'])} {event['did']}{by}"
         text = event.get("text") or event.get("face")
         if text is None:
-            lines.append(ProseLine(None, happened))
+            lines.append(_ours(happened))
         else:
             verb = "it said" if event.get("text") else "the memory said then"
             whole = f"memory_history with content_bytes {MOST_BYTES}"
@@ -300,12 +299,12 @@ def updated(answer: Answer, *, dry_run: bool) -> list[ProseLine]:
     """The result of an update or of its dry run."""
     [memory] = answer["memories"]
     if not answer["changed"]:
-        return [ProseLine(None, "Unchanged: the memory says so already."), _memory(memory)]
+        return [_ours("Unchanged: the memory says so already."), _memory(memory)]
     undo = f"; undo takes it back with id {short(answer['decision_id'])}"
     lines = [
-        ProseLine(None, "It would say:" if dry_run else f"Changed{undo}. It says now:"),
+        _ours("It would say:" if dry_run else f"Changed{undo}. It says now:"),
         _memory(memory),
-        ProseLine(None, "It said before:"),
+        _ours("It said before:"),
         _memory(
             {
                 **answer["displaced"],
@@ -313,12 +312,10 @@ def updated(answer: Answer, *, dry_run: bool) -> list[ProseLine]:
                 "face": answer["displaced"]["text"],
             }
         ),
-        ProseLine(None, f"Its version: {answer['version']}"),
+        _ours(f"Its version: {answer['version']}"),
     ]
     if answer["merged"]:
-        lines.append(
-            ProseLine(None, f"Memory {short(answer['merged'])} had this text: the two are one.")
-        )
+        lines.append(_ours(f"Memory {short(answer['merged'])} had this text: the two are one."))
     return lines
 
 
@@ -327,28 +324,25 @@ def forgotten(answer: Answer, *, dry_run: bool = False) -> list[ProseLine]:
     wordings = counted(len(answer["candidates"]), "wording")
     count = f"{_count(answer['memories'])} with {wordings}"
     if dry_run:
-        heading = ProseLine(None, f"Nothing is forgotten yet: {count} would be:")
+        heading = _ours(f"Nothing is forgotten yet: {count} would be:")
         return [heading, *map(_memory, answer["memories"])]
     undo = f"undo with id {answer['forgotten']} brings back exactly what was forgotten"
-    return [ProseLine(None, f"Forgotten: {count}; {undo}.")]
+    return [_ours(f"Forgotten: {count}; {undo}.")]
 
 
 def found(plan: Answer) -> list[ProseLine]:
     """The hits by words and, separately, those by meaning only."""
     words = [hit for hit in plan["hits"] if hit["why"] != "cosine"]
     near = [hit for hit in plan["hits"] if hit["why"] == "cosine"]
-    lines = [ProseLine(None, f"{_count(words)} with these words{':' if words else '.'}")]
+    lines = [_ours(f"{_count(words)} with these words{':' if words else '.'}")]
     lines += [_memory(hit, note="in another wording" * (hit["why"] == "alias")) for hit in words]
     if near:
-        lines.append(
-            ProseLine(None, f"{_count(near)} without them, near in meaning, perhaps not meant:")
-        )
+        lines.append(_ours(f"{_count(near)} without them, near in meaning, perhaps not meant:"))
         lines += [_memory(hit, note=f"score {hit['score']:.2f}") for hit in near]
     if plan["hits"]:
         lines.insert(
             1,
-            ProseLine(
-                None,
+            _ours(
                 "To forget some of these: delete_found_memories with their ids and this token: "
                 + plan["token"],
             ),
@@ -363,18 +357,18 @@ def forgotten_all(answer: Answer) -> list[ProseLine]:
         undo = (
             f"; undo with id {answer['forgotten']} brings them back" if answer["forgotten"] else ""
         )
-        return [ProseLine(None, f"Forgotten: {count}{undo}.")]
+        return [_ours(f"Forgotten: {count}{undo}.")]
     if answer["token"] is None:
-        return [ProseLine(None, "There are no memories to forget.")]
+        return [_ours("There are no memories to forget.")]
     again = f"If the user agrees, call delete_all_memories with this token: {answer['token']}"
-    return [ProseLine(None, f"Nothing is forgotten yet: {count} would be. {again}")]
+    return [_ours(f"Nothing is forgotten yet: {count} would be. {again}")]
 
 
 def session(answer: Answer, what: str) -> list[ProseLine]:
     """Confirms that a conversation ended or was compacted, with the number of memories joined."""
     absorbed = answer.get("superseded_count", 0)
     joined = f"; {absorbed:,} of its memories joined others" if absorbed else ""
-    return [ProseLine(None, f"It is recorded that the conversation {what}{joined}.")]
+    return [_ours(f"It is recorded that the conversation {what}{joined}.")]
 
 
 def taken(answer: Answer, way: Way) -> list[ProseLine]:
@@ -387,25 +381,25 @@ def taken(answer: Answer, way: Way) -> list[ProseLine]:
             f" {way} again with this token: {answer['token']}"
         )
     result = answer["result"]
-    lines = [ProseLine(None, heading)]
+    lines = [_ours(heading)]
     for memory in result.get("memories", ()):
         hidden = "" if memory.get("living", True) else "hidden, no search finds it"
         lines.append(_memory(memory, note=hidden))
     lines += [
-        ProseLine(None, f"- {counted(len(result[name]), 'wording')} {name}")
+        _ours(f"- {counted(len(result[name]), 'wording')} {name}")
         for name in ("retracted", "restored")
         if name in result and "memories" not in result
     ]
     later = len(result.get("consequences", ()))
     if later:
-        lines.append(ProseLine(None, f"Later decisions that change with it: {later:,}"))
+        lines.append(_ours(f"Later decisions that change with it: {later:,}"))
     return lines
 
 
 def checked(answer: Answer) -> list[ProseLine]:
     """The outcome that adding a text would have, and the memories that it resembles."""
     if answer["decision"] == "invalid":
-        return [ProseLine(None, f"It would be refused: {answer['detail']}.")]
+        return [_ours(f"It would be refused: {answer['detail']}.")]
     words = {
         "stored": "be a memory of its own",
         "joined": f"join memory {short(answer['memory_id'] or '')}, which says the same",
@@ -417,13 +411,13 @@ def checked(answer: Answer) -> list[ProseLine]:
     would = words[became({**answer, "joined_to": None})]
     heading = f"Nothing is written. It would {would}."
     if not near:
-        return [ProseLine(None, heading)]
-    return [ProseLine(None, f"{heading} It resembles:"), *map(_memory, near)]
+        return [_ours(heading)]
+    return [_ours(f"{heading} It resembles:"), *map(_memory, near)]
 
 
 def joins(shown: Answer) -> list[ProseLine]:
     """Every member of a memory, with the id of its join."""
-    lines = [ProseLine(None, f"Memory {short(shown['memory_id'])}, with its wordings:")]
+    lines = [_ours(f"Memory {short(shown['memory_id'])}, with its wordings:")]
     speaking = next((one for one in shown["members"] if one["text"] == shown["face"]), None)
     if speaking is None:  # it is composed
         lines.append(_memory(shown))
@@ -437,7 +431,7 @@ def joins(shown: Answer) -> list[ProseLine]:
 
 def why(answer: Answer) -> list[ProseLine]:
     """Each wording with the checks of its decision."""
-    lines = [ProseLine(None, f"Why the wordings of memory {short(answer['memory_id'])} are in it:")]
+    lines = [_ours(f"Why the wordings of memory {short(answer['memory_id'])} are in it:")]
     for placed in answer["candidates"]:
         wording = {**placed, "memory_id": placed["candidate_id"], "face": placed["text"]}
         if placed["other_text"] is None:
@@ -468,18 +462,18 @@ def why_not(answer: Answer) -> list[ProseLine]:
         for side in (answer["older"], answer["newer"])
     ]
     if answer["together"]:
-        return [ProseLine(None, "They are in one memory; why shows how:"), *sides]
+        return [_ours("They are in one memory; why shows how:"), *sides]
     reasons: list[ProseLine] = []
     for reason in answer["reasons"]:
         reasons.append(ProseLine(reason["detail"], f"- {reason['reason'].replace('_', ' ')}: "))
         if reason.get("because"):
             reasons.append(ProseLine(reason["because"], "  because "))
     if not reasons:
-        reasons.append(ProseLine(None, "- nothing recorded says why: they were never compared"))
+        reasons.append(_ours("- nothing recorded says why: they were never compared"))
     return [
-        ProseLine(None, "In two memories:"),
+        _ours("In two memories:"),
         *sides,
-        ProseLine(None, "The reasons, the decisive one first:"),
+        _ours("The reasons, the decisive one first:"),
         *reasons,
         *_steps(answer["steps"]),
     ]
@@ -489,10 +483,8 @@ def triangles(answer: Answer) -> list[ProseLine]:
     """Separated pairs, each with a third that is joined to one and near the other."""
     found = answer["triangles"]
     if not found:
-        return [
-            ProseLine(None, "No third is joined to one of a separated pair and near the other.")
-        ]
-    lines = [ProseLine(None, "Either the separation or the join may be wrong:")]
+        return [_ours("No third is joined to one of a separated pair and near the other.")]
+    lines = [_ours("Either the separation or the join may be wrong:")]
     for triangle in found:
         score = f"score {triangle['similarity']:.2f}"
         for name, before, note in (
@@ -508,9 +500,9 @@ def triangles(answer: Answer) -> list[ProseLine]:
 def names(answer: Answer) -> list[ProseLine]:
     """The names that the user is called by."""
     if not answer["names"]:
-        return [ProseLine(None, "No names of the user are declared.")]
+        return [_ours("No names of the user are declared.")]
     return [
-        ProseLine(None, "Texts call the user by these names:"),
+        _ours("Texts call the user by these names:"),
         *(ProseLine(name, "- ") for name in answer["names"]),
     ]
 
@@ -521,14 +513,14 @@ def renewed(answer: Answer) -> list[ProseLine]:
         f"This wording expires {when(answer['expires_at'])}, the memory with the last of its"
         f" wordings; undo with id {answer['event_id']} reverts it."
     )
-    return [ProseLine(None, heading), *map(_memory, answer["memories"])]
+    return [_ours(heading), *map(_memory, answer["memories"])]
 
 
 def pinned(answer: Answer) -> list[ProseLine]:
     """A memory that is kept, and until when."""
     until = f"at least until {when(answer['expires_at'])}" if answer["expires_at"] else "for ever"
     heading = f"Kept {until}; undo with id {answer['event_id']} takes it back."
-    return [ProseLine(None, heading), *map(_memory, answer["memories"])]
+    return [_ours(heading), *map(_memory, answer["memories"])]
 
 
 def stated(given: object, answer: Answer) -> list[ProseLine]:
@@ -540,7 +532,7 @@ def stated(given: object, answer: Answer) -> list[ProseLine]:
         if isinstance(value, list) and name not in ("memories", "events", "joins", "candidates")
     ]
     done = "Nothing is done yet; it would be" if dry_run else "Done"
-    lines = [ProseLine(None, f"{done}: {', '.join(counts)}." if counts else f"{done}.")]
+    lines = [_ours(f"{done}: {', '.join(counts)}." if counts else f"{done}.")]
     if answer.get("undo"):
-        lines.append(ProseLine(None, f"If it is wrong: undo with id {answer['undo']}."))
+        lines.append(_ours(f"If it is wrong: undo with id {answer['undo']}."))
     return lines + [_memory(one) for one in answer.get("memories", ())]

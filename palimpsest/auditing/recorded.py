@@ -129,7 +129,7 @@ def drawn(seed: str | None) -> str:
 
 
 def full_pair(pair: str, waiting: str | None, labels: Iterable[str]) -> str:
-    """The full id of the pair that waits or that has a label, from one that may be abbreviated."""
+    """Expand an id, which may be abbreviated, of the waiting pair or of one with a label."""
     open_for = [*([waiting] if waiting else []), *labels]
     found = [known for known in open_for if known.startswith(pair)] if pair else []
     if len(found) != 1:

@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from palimpsest.contracts.errors import UsageError
 from palimpsest.sources.contract import Fields, Item, Kind, SourcePlace, one_of
 from palimpsest.sources.read_only import open_read_only
 
@@ -89,8 +90,10 @@ class ChromaSource:
 def segment_of(connection: sqlite3.Connection, collection: str) -> str:
     """The id of the segment with a collection's metadata."""
     text = "SELECT id FROM segments WHERE collection = ? AND scope = 'METADATA'"
-    [found] = connection.execute(text, [collection]).fetchone()
-    return str(found)
+    found = connection.execute(text, [collection]).fetchone()
+    if found is None:
+        raise UsageError(f"the collection {collection} has no metadata")
+    return str(found[0])
 
 
 def topic_of(connection: sqlite3.Connection, collection: str) -> str:

@@ -9,6 +9,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import orjson
+
 from palimpsest.contracts.errors import UsageError
 
 MAGIC = b"SQLite format 3\x00"
@@ -36,12 +38,17 @@ def open_read_only(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         with _settled(path) as (file, how), closing(_connect(file, how)) as connection:
             yield connection
-    except sqlite3.Error as error:
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} cannot be read: a text in it is not UTF-8") from None
+    except (sqlite3.Error, orjson.JSONDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
 
 
 def _connect(file: Path, how: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"{file.absolute().as_uri()}?{how}", uri=True, check_same_thread=False)
+    uri = f"{file.absolute().as_uri()}?{how}"
+    connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+    connection.text_factory = bytes.decode  # SQLite's own error would quote the text
+    return connection
 
 
 @contextmanager

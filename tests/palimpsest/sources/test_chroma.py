@@ -141,6 +141,21 @@ def test_an_entry_without_metadata_is_there_and_is_not_added_again(tmp_path: Pat
     assert [*source.rows()] == [OLD, {"id": "bare"}]
 
 
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (
+            "INSERT INTO embeddings_queue VALUES (5, 0, 'x/x/c', 'a', NULL, NULL, '{')",
+            "be read: un",
+        ),
+        ("DELETE FROM segments", "the collection c has no metadata"),
+    ],
+)
+def test_a_damaged_collection_is_reported(damage: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=told):
+        made(tmp_path, damage)
+
+
 @pytest.mark.parametrize("done", ["9", "x'0000000000000009'"])
 def test_the_last_number_is_found_whichever_way_it_is_kept(done: str, tmp_path: Path) -> None:
     """Older versions of Chroma keep the number as bytes."""

@@ -272,6 +272,19 @@ def test_a_view_is_a_table_and_what_is_null_is_left_out(tmp_path: Path) -> None:
     assert [*open_source(SourcePlace(path, "shown")).rows()] == [{"text": "a"}, {"text": ""}]
 
 
+@pytest.mark.parametrize("column", ["text", "CAST(x'74e9' AS TEXT)"])
+def test_a_text_that_is_not_utf_8_is_reported_and_not_quoted(column: str, tmp_path: Path) -> None:
+    path = database(
+        tmp_path / "a.db",
+        "CREATE TABLE notes (text)",
+        "INSERT INTO notes VALUES (CAST(x'6361666520e9' AS TEXT))",
+    )
+    source = open_source(SourcePlace(path, query=f"SELECT {column} FROM notes"))
+    with pytest.raises(UsageError, match=r"a\.db .*: a text in it is not UTF-8") as refused:
+        [*source.rows()]
+    assert refused.value.__cause__ is None
+
+
 def test_a_query_may_end_as_one_does_and_says_where_it_fails(tmp_path: Path) -> None:
     path = database(tmp_path / "a.db", "CREATE TABLE notes (text)", "CREATE TABLE more (text)")
     for end in (" ; \n", ";\r\n", " -- all of them"):

@@ -105,7 +105,7 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
             engine, model = engine or settings.engine, model or settings.model
             embedder = embedder or settings.embedder
             policy = policy or settings.opening().get("policy")
-        folder = Path(path)
+        folder = Path(path).absolute()  # also if the process changes its directory
         if not isinstance(policy, Policy):
             wanted = load_policy(policy or default_policy(model))
         else:

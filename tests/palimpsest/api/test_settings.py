@@ -26,11 +26,25 @@ def test_without_a_path_it_is_the_store_of_the_settings(monkeypatch: pytest.Monk
     Path("palimpsest.toml").write_text('store = "of-file"\npolicy = "layered"\n')
     with Palimpsest.open() as memories:
         memories.submit(ADA)
-        assert (memories.folder, memories.policy.name) == (Path("of-file"), "layered")
+        assert (memories.folder, memories.policy.name) == (Path("of-file").absolute(), "layered")
     monkeypatch.setenv("PALIMPSEST_STORE", "of-variable")
     with Palimpsest.open(policy="namespaced") as memories:
         memories.submit(ADA)
-        assert (memories.folder, memories.policy.name) == (Path("of-variable"), "namespaced")
+        assert (memories.folder, memories.policy.name) == (
+            Path("of-variable").absolute(),
+            "namespaced",
+        )
+
+
+def test_a_store_stays_where_it_was_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that changes its directory reads and writes nothing in the new one."""
+    elsewhere = Path("elsewhere").absolute()
+    elsewhere.mkdir()
+    with Palimpsest.open("mine") as memories:
+        monkeypatch.chdir(elsewhere)
+        memories.submit(ADA)
+        assert len(memories.recall("ada", "Paris")) == 1
+    assert not [*elsewhere.iterdir()]
 
 
 def test_without_a_path_it_is_the_model_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +83,7 @@ def test_wrong_settings_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_class_of_mem0_opens_the_store_of_the_settings() -> None:
     Path("palimpsest.toml").write_text('store = "of-file"\n')
     memory = Memory()
-    assert memory.memories.folder == Path("of-file")
+    assert memory.memories.folder == Path("of-file").absolute()
     memory.memories.close()
 
 

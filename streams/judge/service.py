@@ -127,6 +127,9 @@ class Service:
                 failure = FailedRequestError(NOT_IN_TIME)
             except FailedRequestError as error:
                 failure = error
+            except UsageError:
+                self._budget.give_back(reserved)
+                raise
             else:
                 self._taken = True
                 return self._read(answer, asked, reserved, time.monotonic() - begun)

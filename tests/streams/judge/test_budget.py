@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from unittest.mock import AsyncMock, MagicMock
 
 import pytest
 
@@ -13,7 +15,7 @@ from palimpsest.streams.judge.messages import pairs_payload, tokens
 from palimpsest.streams.judge.models import Usage, model
 from palimpsest.streams.judge.pairs import JudgeAnswer
 from palimpsest.streams.judge.prompts import prompt
-from palimpsest.streams.judge.service import TokenBucket
+from palimpsest.streams.judge.service import Service, TokenBucket
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.judge.storage import Budget, Key, Spent, VerdictCache
 from tests.streams.judge.asking import Asking, pair
@@ -220,3 +222,19 @@ def test_a_clock_that_goes_back_gives_nothing() -> None:
     bucket = TokenBucket(1.0)
     bucket.wait(10.0)
     assert bucket.wait(5.0) == 1.0
+
+
+def test_a_call_that_could_not_be_made_is_not_counted(tmp_path: Path) -> None:
+    """Without a key nothing is sent, however often the command is started."""
+
+    async def run() -> None:
+        spending = budget(tmp_path, Day(), calls=5)
+        exchange = MagicMock(address="https://api.example.org")
+        exchange.send = AsyncMock(side_effect=UsageError("no key"))
+        service = Service(JudgeSettings(), spending, exchange)
+        with pytest.raises(UsageError):
+            await service.ask(prompt("compose"), "claude-haiku-5-5", "{}")
+        assert spending.spent() == Spent(0, 0.0)
+        spending.close()
+
+    asyncio.run(run())

@@ -34,7 +34,13 @@ from palimpsest.streams.core.expand import (
     reversed_joins,
 )
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.write.executor import Executor, not_done, owner_of_candidate, run_one
+from palimpsest.streams.write.executor import (
+    Executor,
+    not_done,
+    owner_of_candidate,
+    require_owner,
+    run_one,
+)
 from palimpsest.streams.write.handlers.forget import remember
 from palimpsest.streams.write.handlers.unmerge import reinstate
 
@@ -169,7 +175,9 @@ class _Bulk(Generic[Told]):
 
 def _owners(executor: Executor, selection: Selection) -> Iterator[str]:
     if selection.candidate_id is not None:
-        return iter([owner_of_candidate(executor, selection.candidate_id)])
+        owner_id = owner_of_candidate(executor, selection.candidate_id)
+        require_owner(owner_id, selection.owner_id, selection.candidate_id)
+        return iter([owner_id])
     if selection.owner_id is not None:
         return iter([selection.owner_id])
     return executor.log.owners()

@@ -372,6 +372,26 @@ def requests_about(unknown: str, known: str) -> list[AnyRequest]:
     ]
 
 
+def test_a_candidate_of_another_owner_is_in_no_selection(runtime: Runtime) -> None:
+    """It was found by its id alone, and what a selection says besides of the owner did not count."""
+    a, b = ids(*submit(runtime, "one thing", "another thing"))
+    join = ask(runtime, MergeRequest(request_id=fresh(), a=a, b=b))["decision_id"]
+    for request in (
+        RetractRequest(request_id=fresh(), selection=Selection(owner_id="bob", candidate_id=b)),
+        RestoreRequest(request_id=fresh(), selection=Selection(owner_id="bob", candidate_id=b)),
+        *(
+            kind(request_id=fresh(), selection=JoinSelection(owner_id="bob", candidate_id=b))
+            for kind in (ReverseRequest, ReinstateManyRequest)
+        ),
+    ):
+        for asked in (request, request.model_copy(update={"dry_run": True})):
+            with pytest.raises(RefusedError, match="unknown_candidate"):
+                ask(runtime, asked)
+    ledger = runtime.writer.ledger("ann")
+    assert ledger.edges[join].standing
+    assert ledger.entries[b].living
+
+
 def test_a_pair_of_two_owners_is_refused(runtime: Runtime) -> None:
     [ann], [bob] = ids(*submit(runtime, "a thing")), ids(*submit(runtime, "a thing", owner="bob"))
     for request in (

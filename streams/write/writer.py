@@ -477,7 +477,9 @@ class Writer:
         prepared = item.meaning
         if not isinstance(prepared, Prepared):
             return rejected(item, why_invalid(prepared))
-        owner = self.owners.get(prepared.candidate.owner_id)
+        if prepared.candidate.owner_id != request.owner_id:
+            raise UsageError("the row names another owner than the request")
+        owner = self.owners.get(request.owner_id)
         ledger = owner.ledger
         known = ledger.entries.get(prepared.candidate_id)
         if known is not None:

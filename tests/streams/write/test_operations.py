@@ -10,13 +10,14 @@ from uuid import uuid4
 import pytest
 
 from palimpsest.contracts.answers import JsonObject
-from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import Decided, Joined, Refused, Reversed, Settled
 from palimpsest.contracts.evidence import Evidence, Verdict
 from palimpsest.contracts.policy import CosineCheck, Zone
 from palimpsest.contracts.requests import (
     AccessRequest,
     AnyRequest,
+    CheckRequest,
     CombineRequest,
     ComposeRequest,
     ConfirmRequest,
@@ -373,7 +374,7 @@ def requests_about(unknown: str, known: str) -> list[AnyRequest]:
 
 
 def test_a_candidate_of_another_owner_is_in_no_selection(runtime: Runtime) -> None:
-    """It was found by its id alone, and what a selection says besides of the owner did not count."""
+    """The owner that a selection names counts, even if the id alone finds the candidate."""
     a, b = ids(*submit(runtime, "one thing", "another thing"))
     join = ask(runtime, MergeRequest(request_id=fresh(), a=a, b=b))["decision_id"]
     for request in (
@@ -390,6 +391,15 @@ def test_a_candidate_of_another_owner_is_in_no_selection(runtime: Runtime) -> No
     ledger = runtime.writer.ledger("ann")
     assert ledger.edges[join].standing
     assert ledger.entries[b].living
+
+
+def test_a_check_of_another_owners_row_is_wrong_usage(runtime: Runtime) -> None:
+    """Only the partition of the row's owner could decide on it."""
+    submit(runtime, "one thing")
+    row = '{"owner_id": "ann", "text": "one thing"}'
+    request = CheckRequest(request_id=fresh(), owner_id="bob", row=row, source="test")
+    with pytest.raises(UsageError, match="another owner"):
+        ask(runtime, request)
 
 
 def test_a_pair_of_two_owners_is_refused(runtime: Runtime) -> None:

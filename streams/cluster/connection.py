@@ -97,7 +97,7 @@ def _addresses(text: str) -> str:
     for address in text.split(","):
         found = ADDRESS.fullmatch(address)
         if found is None or int(found[1]) not in PORTS:
-            raise ValueError("must be HOST:PORT, or several with commas between")
+            raise ValueError("must be HOST:PORT (1 to 65535), or several with commas between")
     return text
 
 

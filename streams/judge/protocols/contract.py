@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeGuard
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
@@ -115,13 +117,14 @@ def address(given: str | None, variable: str, *, versioned: bool = False) -> str
     url = given or os.environ.get(variable, "").strip() or None
     if url is None:
         return None
-    scheme, separator, rest = url.partition("://")
-    if scheme not in {"http", "https"} or not separator or not rest:
-        raise UsageError(
-            "the address of the judge's service must begin with https:// or http://:"
-            f" look at {variable}, or base_url of [judge]"
-        )
-    return f"{url.rstrip('/')}/v1" if versioned and "/" not in rest.rstrip("/") else url
+    with suppress(ValueError):  # such as for a port that is no number
+        parts = urlsplit(url)
+        if parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0:
+            return f"{url.rstrip('/')}/v1" if versioned and not parts.path.strip("/") else url
+    raise UsageError(
+        "the address of the judge's service must begin with https:// or http:// and name a host; a"
+        f" port is from 1 to 65535: look at {variable}, or base_url of [judge]"
+    )
 
 
 def is_probability(value: object) -> TypeGuard[float]:

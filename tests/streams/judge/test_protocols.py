@@ -558,7 +558,13 @@ def test_the_address_may_stand_in_the_environment(
     assert judge.set(base_url=None).answers(SAME) == ["same"]
 
 
-@pytest.mark.parametrize("address", ["localhost:8089", "ftp://localhost", "localhost", "http://"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("localhost:8089", "ftp://localhost", "localhost", "http://", "http://:80"),
+        *("http://localhost:99999", "https://localhost:api", "http://[::1"),
+    ],
+)
 def test_what_is_no_address_ends_the_run(judge: Asking, address: str) -> None:
     with pytest.raises(UsageError, match="must begin with https://"):
         judge.set(base_url=address).compare(SAME)

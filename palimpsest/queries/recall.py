@@ -31,7 +31,8 @@ from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.mentions import mentions
 from palimpsest.streams.core.worth import NONE_UNRECORDED
 from palimpsest.streams.embedder import require_local
-from palimpsest.streams.embedder.scores import MIN_SCORES
+from palimpsest.streams.embedder.scores import MIN_SCORES, NAME_SHARES
+from palimpsest.streams.guard import mentioned_name
 from palimpsest.streams.log.as_of import AsOf, position_as_of
 from palimpsest.streams.write.owners import fold_owner
 
@@ -72,32 +73,51 @@ def recall(
         min_score=MIN_SCORES.get(policy.model) if wanted.min_score == "model" else wanted.min_score,
     )
     in_force = policy if as_of is None else reader.policy_in_force()
-    vector = _vector_of(reader, question, policy, in_force)
+    asked = _Asked(reader, question, policy, in_force)
+    vector = asked.vector
     if as_of is not None:
         position = position_as_of(reader.log, as_of, owner_id)
         ledger = fold_owner(reader.log, owner_id, position)
         then = None if vector is None else Recollection(ledger, vector.shape[-1])
-        return _of_ledger(reader, ledger, then, question, vector, wanted, MentionIndex(ledger))
+        return _of_ledger(reader, ledger, then, asked, wanted, MentionIndex(ledger))
     if vector is None:
-        return _of_ledger(reader, reader.ledger(owner_id), None, question, None, wanted)
+        return _of_ledger(reader, reader.ledger(owner_id), None, asked, wanted)
     exactly = weighs or bool(wanted.hybrid)
-    found = None if exactly else _quickly(reader, owner_id, question, vector, wanted, policy.model)
+    found = None if exactly else _quickly(reader, owner_id, asked, vector, wanted)
     if found is not None:
         return found
     ledger = reader.ledger(owner_id)
     kept = reader.recollections.of(ledger, vector, however_large=True)
     kept = kept or Recollection(ledger, vector.shape[-1])
     index = reader.mention_indexes.of(ledger)
-    return _of_ledger(reader, ledger, kept, question, vector, wanted, index)
+    return _of_ledger(reader, ledger, kept, asked, wanted, index)
+
+
+class _Asked:
+    """A question, and its vector by the policy's model; None if the model is down."""
+
+    def __init__(self, reader: Reader, text: str, policy: Policy, in_force: Policy) -> None:
+        self.text = text
+        self.model = policy.model
+        self._reader = reader
+        self._policies = policy, in_force
+        self.vector = _vector_of(reader, text, policy, in_force)
+
+    def vector_without(self, names: tuple[str, ...]) -> Query | None:
+        """The vector without what the owner's name adds to it, if the question mentions one."""
+        share, name = NAME_SHARES.get(self.model), mentioned_name(self.text, names)
+        if self.vector is None or share is None or name is None:
+            return self.vector
+        named = _vector_of(self._reader, name, *self._policies, again=True)
+        return self.vector if named is None else self.vector - np.float32(share) * named[0]
 
 
 def _quickly(
     reader: Reader,
     owner_id: str,
-    question: str,
+    asked: _Asked,
     vector: Query,
     wanted: RecallOptions,
-    model: str,
 ) -> Hits | None:
     """From the ledger if it is small or in memory, else from LanceDB; None if neither can answer.
 
@@ -107,31 +127,34 @@ def _quickly(
     kept = None if ledger is None else reader.recollections.of(ledger, vector)
     if ledger is not None and kept is not None:
         index = reader.mention_indexes.of(ledger)
-        return _of_ledger(reader, ledger, kept, question, vector, wanted, index)
+        return _of_ledger(reader, ledger, kept, asked, wanted, index)
     if not is_kept(reader.projections) or reader.log.verifications.unembedded(owner_id):
         return None
     reader.refresh()
-    if read_state(reader.projections / LANCE_FOLDER)["models"]["in_force"][1] not in {None, model}:
+    if read_state(reader.projections / LANCE_FOLDER)["models"]["in_force"][1] not in {
+        None,
+        asked.model,
+    }:
         return None  # its rows still have another model's vectors
     own = [*wanted.without]
     if wanted.session_id is not None:
         compacted = reader.log.compacted_at(owner_id, wanted.session_id)
         own += own_memories(reader.projections, owner_id, wanted.session_id, compacted)
     found = recall_stored(reader.projections, reader.log, owner_id, vector, wanted, without=own)
-    return None if found is None else _bounded(question, found, wanted)
+    return None if found is None else _bounded(asked.text, found, wanted)
 
 
 def _of_ledger(
     reader: Reader,
     ledger: Ledger,
     recollection: Recollection | None,
-    question: str,
-    vector: Query | None,
+    asked: _Asked,
     wanted: RecallOptions,
     index: MentionIndex | None = None,
 ) -> Hits:
     """The hits by meaning, merged with hits by words among texts that have no vector."""
     names = reader.names_for_order(ledger)
+    question, vector = asked.text, asked.vector_without(names)
     words: list[Ranked] = []
     if vector is None or ledger.unembedded:
         words = ranked_by_words(ledger, question, unembedded=vector is not None)
@@ -189,15 +212,17 @@ def _has_one(hit: Recalled, names: Collection[str]) -> bool:
     return any(mentions(name, text) for name in names for text in texts)
 
 
-def _vector_of(reader: Reader, question: str, policy: Policy, in_force: Policy) -> Query | None:
-    """The question's vector by the policy's model.
+def _vector_of(
+    reader: Reader, text: str, policy: Policy, in_force: Policy, *, again: bool = False
+) -> Query | None:
+    """The vector of a question by the policy's model, or of a name, which is asked for `again`.
 
     None if the model is down and the policy continues without it.
     """
     try:
         embedder = reader.embedder_of(policy.model)
         require_local(embedder.engine, in_force)
-        made = embedder.embed_now(question)
+        made = embedder.embed_once(text) if again else embedder.embed_now(text)
     except Exception as error:
         if policy.embedder_fails == "stop" or isinstance(error, UsageError):
             raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
 from itertools import islice
 
 from palimpsest.streams.embedder.contract import Embedding, Engine
@@ -32,6 +33,8 @@ class Embedder:
         self._recent: OrderedDict[str, Embedding] = OrderedDict()
         self._waiting: deque[Submission] = deque()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="embedding")
+        self.embed_once = lru_cache(maxsize=remembered)(self.embed_now)
+        """Like `embed_now`, for texts such as names that are asked for again and again."""
 
     def submit(self, texts: Sequence[str]) -> Future[list[Embedding]]:
         """Embed `texts` later; the future's result is one embedding per text, in order.

@@ -17,3 +17,10 @@ MIN_SCORES: Mapping[str, float] = {
 At most 2.5 % of the questions with an answer lose it (`python -m bench unrelated`). For other
 models nothing is known, so nothing is left out.
 """
+
+NAME_SHARES: Mapping[str, float] = {DEFAULT_MODEL: 0.35, INT8_MODEL: 0.35}
+"""By model, how much of its owner's name is left out of a question before it is compared.
+
+To these models a rare name is most of what a short question says, so that *Which company employs
+Nils?* would find whatever begins with *Nils*. For other models nothing is known.
+"""

@@ -19,7 +19,7 @@ from palimpsest.streams.guard.kept import (
     kept_statements,
     kept_subject,
 )
-from palimpsest.streams.guard.names import predicate, said_of_owner, speaks_of
+from palimpsest.streams.guard.names import mentioned_name, predicate, said_of_owner, speaks_of
 from palimpsest.streams.guard.reading import Reading, read
 from palimpsest.streams.guard.text.words import tokens
 
@@ -40,6 +40,7 @@ __all__ = [
     "kept_saying",
     "kept_statements",
     "kept_subject",
+    "mentioned_name",
     "passes",
     "predicate",
     "read",

@@ -7,12 +7,12 @@ to show together.
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, takewhile
 
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.closed_class import OTHERS
-from palimpsest.streams.guard.data.frame_words import HEADINGS, LIGHT, NO_VALUE, NOW, VERBS
-from palimpsest.streams.guard.data.name_words import THIRD
+from palimpsest.streams.guard.data.frame_words import BINDING, HEADINGS, LIGHT, NO_VALUE, NOW, VERBS
+from palimpsest.streams.guard.data.name_words import THIRD, TRADES
 from palimpsest.streams.guard.edits.alignment import explain
 from palimpsest.streams.guard.reading import Reading, StatedTokens
 from palimpsest.streams.guard.text.plurals import singular
@@ -30,6 +30,12 @@ _DOES = frozenset(THIRD.values()) | en.STATES
 THEIRS = "their"
 """The possessive of the owner, as `said_of_owner` writes it."""
 _IS = frozenset({"is", "are"})
+_BE, _AN = frozenset({"is", "am"}), frozenset({"a", "an"})
+_NO_TRADE = NO_VALUE | en.ARTICLES | {"of", "like"}
+_PREFERS = frozenset({"prefers", "prefer"})
+_OVER = frozenset("over rather than to".split())
+"""Words between what somebody prefers and what it is compared with."""
+_LITTLE = NO_VALUE | LIGHT
 _WHEN = [("on",), ("at",), ("from",), ("in",)]
 MOST_OF_A_THING = 7
 """Maximum number of tokens said of a thing of the owner's."""
@@ -51,6 +57,8 @@ def frame(one: Reading, other: Reading) -> bool:
         _differ_in_a_value(one, other)
         or _of_one_thing(one, other)
         or _of_one_label(one, other)
+        or _of_one_preference(one, other)
+        or _of_trades(one, other)
         or not (one.values.isdisjoint(other.values) or one.statement.lows == other.statement.lows)
     ) and explain(one, other) is None
 
@@ -128,6 +136,48 @@ def _of_one_label(one: Reading, other: Reading) -> bool:
     )
 
 
+def _of_one_preference(one: Reading, other: Reading) -> bool:
+    """Whether both texts say what somebody prefers, with a thing in common, and one compares it.
+
+    *Prefers tea over coffee* and *prefers black coffee*.
+    """
+    mine, theirs = _preferred(one.statement), _preferred(other.statement)
+    if mine is None or theirs is None or mine[0] != theirs[0]:
+        return False
+    if _OVER.isdisjoint((*mine[1], *theirs[1])) or {*mine[1]}.isdisjoint({*theirs[1]} - _LITTLE):
+        return False
+    return not (_is_unclear(one) or _is_unclear(other))
+
+
+def _preferred(said: StatedTokens) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The words up to *prefers*, and the things compared after it, without when or where."""
+    at = next((at for at, low in enumerate(said.lows) if low in _PREFERS), 0)
+    if not at or _ends_a_sentence(said, 0, len(said.lows)):
+        return None
+    things = tuple(takewhile(lambda low: low not in BINDING - _OVER, said.lows[at + 1 :]))
+    return (said.lows[: at + 1], things) if 0 < len(things) <= MOST_OF_A_THING else None
+
+
+def _of_trades(one: Reading, other: Reading) -> bool:
+    """Whether both texts say what somebody's trade is: *is a nurse* and *is a paramedic*."""
+    trade = _trade(one.statement)
+    return (
+        trade is not None
+        and trade == _trade(other.statement)
+        and not (_is_unclear(one) or _is_unclear(other))
+    )
+
+
+def _trade(said: StatedTokens) -> tuple[str, ...] | None:
+    """Who it is and *is*, if a trade and nothing else follows."""
+    at = next((at for at, low in enumerate(said.lows) if low in _BE), 0)
+    article, *words = said.lows[at + 1 :] or ("",)
+    fits = at and article in _AN and 0 < len(words) <= LONGEST and words[-1] in TRADES
+    if not fits or not _NO_TRADE.isdisjoint(words):
+        return None
+    return (*said.lows[: at + 1], "a")
+
+
 def _label(said: StatedTokens) -> tuple[str, ...] | None:
     """The words of a note up to its colon, if a value and nothing else follows."""
     if ":" not in said.lows:
@@ -162,6 +212,10 @@ def frame_keys(text: Reading) -> list[tuple[str, ...]]:
     opened, said = text.opening, text.statement
     found = [label] if (label := _label(said)) is not None else []
     found += text.values
+    if (trade := _trade(said)) is not None:
+        found.append(trade)
+    if (preferred := _preferred(said)) is not None:
+        found.append(preferred[0])
     if opened is None:
         return found
     found.append((*opened, singular(said.lows[-1])))

@@ -27,6 +27,7 @@ from palimpsest.streams.guard.data.name_words import (
     RELATED,
     SAME,
     THIRD,
+    VERBAL,
     third,
 )
 from palimpsest.streams.guard.data.value_words import THIRD_GERMAN, third_german
@@ -38,10 +39,11 @@ from palimpsest.streams.guard.values import is_in_a_table
 
 _ARTICLES = frozenset({"the", "a", "an"})
 _FIRST = frozenset("i me my mine myself".split())
-_CONTRACTED = {"'m": " is", "'ve": " has", "'ll": " will"}
+_CONTRACTED = {"'m": " is", "'ve": " has", "'ll": " will", "'d like to": " would like to"}
 _OUGHT = frozenset("may might shall should shouldn't must mustn't".split())
 """Verbs that requirements use for a user who is nobody in particular."""
-_THIRDS = (frozenset(THIRD.values()) | SAME | en.FINITE | en.STATES) - _OUGHT
+_THIRDS = (frozenset(THIRD.values()) | NO_NOUNS | SAME | en.FINITE | en.STATES) - _OUGHT
+_DEEDS = frozenset(THIRD.values()) - SAME - en.AUXILIARIES
 _FINITE = _THIRDS | VERBS
 _BARE = PLAIN | NO_NOUNS
 _NOT_PRESENT = OTHER_TIMES | NOT_VERBS
@@ -53,6 +55,12 @@ _ADDRESSES = re.compile(rf"\b{ADDRESS}(?=\s)|\S+@\S+")
 _POSSESSIVE = re.compile(r"\b(?:my|his|her|their)\b")
 _MEIN = frozenset("mein meine meinen meinem meiner meines mich mir".split())
 _MINE = re.compile("mein(?:e|en|em|er|es)? ", re.IGNORECASE)
+_SURELY_IS = re.compile(
+    r"'s (?:(?:a|an) (?![a-z]+ing\b)|afraid of |allergic to |based in |fluent in |from [A-Z]"
+    r"|married to |originally from )"
+)
+"""What *'s* after a name is *is* before: neither *has* nor a possessive can stand there."""
+_SURELY_HAS = re.compile(r"'s got (?:an?|one|two|three|four|five|[0-9]+) ")
 _WORD = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
 
 
@@ -86,11 +94,17 @@ def _noted(said: str, names: tuple[str, ...]) -> str | None:
     if (
         who == SPEAKER
         or not rest
-        or verb.casefold() not in NOTED
+        or not (verb.casefold() in NOTED or _is_note_of_deed(verb.casefold(), rest))
         or not _is_plain(who, rest, names)
     ):
         return None
     return f"{capitalised(who)} {verb.casefold()} {rest}"
+
+
+def _is_note_of_deed(verb: str, rest: str) -> bool:
+    """Whether a word that may be a plural noun begins a note as its verb: *plays the violin*."""
+    words = [verb, *rest.split(" ")]
+    return verb in _DEEDS and words[1][:1].isascii() and _has_object(words, 0)
 
 
 def said_of_owner(text: str, names: tuple[str, ...]) -> str:
@@ -186,6 +200,21 @@ def speaks_of(text: str, names: tuple[str, ...]) -> bool:
         if name == SPEAKER
         else words.issuperset(set(_words(name)) - _ARTICLES)
         for name in names
+    )
+
+
+def mentioned_name(question: str, names: tuple[str, ...]) -> str | None:
+    """The longest proper name of the owner that a question mentions: not *I* or *the user*."""
+    return next(
+        (
+            name
+            for name in sorted(names, key=len, reverse=True)
+            if name[:1].isupper()
+            and name != SPEAKER
+            and name.casefold() != "user"
+            and re.search(rf"\b{re.escape(name)}\b", question)
+        ),
+        None,
     )
 
 
@@ -292,6 +321,11 @@ def _said_of(name: str, rest: str, bare: bool) -> str | None:
     """
     speaker = name == SPEAKER
     if rest.startswith("'s "):
+        one_verb = not speaker and _FINITE.isdisjoint(rest.rstrip(".").split(" ")[2:])
+        if one_verb and _SURELY_IS.match(rest):
+            return " is" + rest[2:]
+        if one_verb and _SURELY_HAS.match(rest):
+            return " has" + rest[2:]
         return rest if _is_of_something(rest[3:]) else None
     if rest.startswith("' "):
         return None
@@ -303,6 +337,8 @@ def _said_of(name: str, rest: str, bare: bool) -> str | None:
     for at, word in enumerate(words[:3]):
         verb = word.rstrip(".")
         if verb in (_BARE if bare else SAME if speaker else _THIRDS):
+            return rest
+        if verb == "would" and words[at + 1 : at + 3] == ["like", "to"]:
             return rest
         if speaker and (verb in THIRD or _is_present(verb)):
             words[at] = THIRD.get(verb, third(verb)) + word[len(verb) :]
@@ -343,8 +379,10 @@ def _says_so(name: str, words: list[str], verb: int, bare: bool) -> bool:
 
 
 def _has_object(words: list[str], verb: int) -> bool:
-    """Whether a word that could be a plural noun is the only verb: it is followed by its object."""
+    """Whether a word that could be a plural noun is the only verb: what follows shows it."""
     after = words[verb + 1 :]
+    if "".join(after[:1]) in VERBAL.get(words[verb], ()):
+        return _FINITE.isdisjoint(word.rstrip(".,") for word in after)
     if words[verb] in INTENDING and after[:1] == ["to"] and _is_present("".join(after[1:2])):
         return _FINITE.isdisjoint(word.rstrip(".,") for word in after)
     begins = after and (

@@ -14,22 +14,31 @@ from palimpsest.streams.guard.data.name_words import (
     AGENTS,
     ALLERGENS,
     ILLNESSES,
+    PASTIMES,
     PEOPLE,
     PETS,
     PLANNING,
+    PRACTISED,
     RELATED,
     ROLES,
+    SKILLS,
+    SUBJECTS,
+    TRADES,
 )
 from palimpsest.streams.guard.text.plurals import singular
+from palimpsest.streams.guard.written import MONTH, as_written
 
 ADDRESS = r"(?:Dr|Mr|Mrs|Ms|Prof)\b\.?"
 """A form of address, with the full stop of its abbreviation or without."""
 NAME = rf"(?:{ADDRESS} )?[^\W\d_a-z][\w'\-]*(?: [^\W\d_a-z][\w\-]*){{0,2}}"
 """One to three words that begin with a capital."""
 
-_MONTH = "|".join(sorted(month.capitalize() for month in {*en.MONTHS, "march", "may"}))
-VALUE = rf"(?:[0-9]+|[0-9]{{1,2}} (?:{_MONTH})|(?:{_MONTH}) [0-9]{{1,2}})(?:,? [0-9]{{4}})?"
+VALUE = rf"(?:[0-9]+|[0-9]{{1,2}} (?:{MONTH})|(?:{MONTH}) [0-9]{{1,2}})(?:,? [0-9]{{4}})?"
 """A number or a date."""
+
+
+MOST_STEPS = 3
+"""Maximum number of times that a sentence is put into another wording."""
 
 
 def any_of(words: Iterable[str]) -> str:
@@ -40,10 +49,32 @@ def any_of(words: Iterable[str]) -> str:
 def reworded(said: str, who: str) -> str:
     """A sentence that begins with `who`, in the wording in which it is compared."""
     stop = "." if said.endswith(".") else ""
-    rest = said.removeprefix(who).removesuffix(stop)
-    for pattern, way in _WAYS.get(rest.strip().partition(" ")[0], ()):
-        rest = pattern.sub(way, rest)
-    return who + _by_favourite(_by_allergen(rest)) + stop
+    rest = as_written(said.removeprefix(who).removesuffix(stop))
+    for _ in range(MOST_STEPS):
+        former = rest
+        for pattern, way in _WAYS.get(rest.strip().partition(" ")[0], ()):
+            rest = pattern.sub(way, rest)
+        rest = _by_pastime(_in_order(_by_favourite(_by_allergen(rest))))
+        if rest == former:
+            break
+    return who + rest + stop
+
+
+def _by_pastime(rest: str) -> str:
+    found = _PASTIME.fullmatch(rest)
+    if not found:
+        return rest
+    verb = "likes" if found[1] == "enjoys" else found[1]
+    return f" {verb} to {PASTIMES[found[2]]}{found[3]}"
+
+
+def _in_order(rest: str) -> str:
+    """A list of languages, whose order says nothing, in the order of the alphabet."""
+    found = _LISTED.fullmatch(rest)
+    if not found:
+        return rest
+    *first, last = sorted(_ITEM.findall(found[1]))
+    return f" speaks {', '.join(first)} and {last}"
 
 
 def _by_allergen(rest: str) -> str:
@@ -58,6 +89,13 @@ def _by_favourite(rest: str) -> str:
 
 _ALLERGY = re.compile(rf" has an? ({any_of(ALLERGENS)}) allergy")
 _BEST = re.compile(r" likes ([\w'\-]+(?: [\w'\-]+){0,2}) best of all ([a-z]+s)")
+_PASTIME = re.compile(rf" (likes|loves|hates|enjoys|prefers) ({any_of(PASTIMES)})((?: [\w'\-]+)*)")
+_ITEM = re.compile(r"[A-Z][a-zà-ÿ]+")
+_LISTED = re.compile(rf" speaks ((?:{_ITEM.pattern}, )*{_ITEM.pattern},? and {_ITEM.pattern})")
+_PLACE = rf"({NAME}(?:, {NAME})?)"
+_TRADE = rf"((?:[a-z]+ ){{0,3}}(?:{any_of(TRADES)}))"
+_DOES_NOW = "drives|lives|owns|plays|reads|speaks|studies|uses|works"
+_SOMEBODY = any_of(PEOPLE | RELATED | ROLES)
 _OF_OWNERS = any_of((PEOPLE | RELATED | PETS) - ROLES)
 _COUNT = f"(?:{any_of({'a', 'an', *en.NUMBERS})}|[0-9]+)"
 
@@ -66,11 +104,15 @@ def _ways(*ways: tuple[str, str]) -> list[tuple[re.Pattern[str], str]]:
     return [(re.compile(rf"\A{pattern}\Z"), way) for pattern, way in ways]
 
 
-_OWNS = (rf" owns ({_COUNT} (?:{any_of(PETS)}))", r" has \1")
+_OWNS = (rf" owns ({_COUNT} (?:{any_of(PETS)})(?: (?:called|named) {NAME})?)", r" has \1")
 _WAYS = {
     "'s": _ways(
-        (rf"('s (?:{any_of(ROLES)}) is) (?:called|named) ({NAME})", r"\1 \2"),
         (rf"('s [a-z]+)'s name is ({NAME})", r"\1 is called \2"),
+        (rf"('s (?:best friend|{_SOMEBODY}) is) (?:called|named) ({NAME})", r"\1 \2"),
+        (rf"'s (?:job|job title|occupation|profession) is {_TRADE}", r" is a \1"),
+        (r"('s favou?rite) film is (.+)", r"\1 movie is \2"),
+        (r"'s height is ([0-9.]+ ?c?m)", r" is \1 tall"),
+        (r"'s age is ([0-9]{1,3})", r" is \1 years old"),
         (rf"('s home is) ({NAME})", r"\1 in \2"),
         (r"'s email address is (\S+@\S+)", r"'s email is \1"),
         (r"'s birthday is on (.+)", r"'s birthday is \1"),
@@ -81,8 +123,18 @@ _WAYS = {
         (rf" has an? ({_OF_OWNERS}) named ({NAME})", r" has a \1 called \2"),
         (r" has an allergy to (.+)", r" is allergic to \1"),
         (r" has a fear of (.+)", r" is afraid of \1"),
+        (rf" has got ({_COUNT} .+)", r" has \1"),
+        (r" has (?:a |an )?(lactose|gluten) intolerance", r" is \1 intolerant"),
     ),
     "is": _ways(
+        (r" is currently (an? .+|[a-z]+ing .+)", r" is \1"),
+        (rf" is living in {_PLACE}", r" lives in \1"),
+        (rf" is studying ({NAME}|{any_of(SUBJECTS)})", r" studies \1"),
+        (rf"( is learning) how( to (?:{any_of(SKILLS)})(?: .+)?)", r"\1\2"),
+        (r" is (lactose|gluten)-intolerant", r" is \1 intolerant"),
+        (rf" is an? graduate of ({NAME})", r" graduated from \1"),
+        (rf" is (an? {_TRADE}) (at|for) ({NAME})", r" works \3 \4 as \1"),
+        (r" is (?:([0-9]{1,3}) years of age|([1-9][0-9]))", r" is \1\2 years old"),
         (r" is an? (vegan|vegetarian)", r" is \1"),
         (rf" is employed by ({NAME})", r"'s employer is \1"),
         (r" is scared of (.+)", r" is afraid of \1"),
@@ -91,7 +143,28 @@ _WAYS = {
         (r" is the owner of (.+)", r" owns \1"),
         _OWNS,
     ),
-    "resides": _ways((rf" resides in ({NAME})", r" lives in \1")),
+    "resides": _ways((rf" resides in {_PLACE}", r" lives in \1")),
+    "currently": _ways((rf" currently ({_DOES_NOW})( .+)", r" \1\2")),
+    **dict.fromkeys(("mainly", "primarily"), _ways((r" [a-z]+ ([a-z]+s .+)", r" mostly \1"))),
+    "typically": _ways((r" typically ([a-z]+s .+)", r" usually \1")),
+    "would": _ways((r" would like to ([a-z]+ .+)", r" wants to \1")),
+    "wants": _ways((rf"( wants to learn) how( to (?:{any_of(SKILLS)})(?: .+)?)", r"\1\2")),
+    "likes": _ways((r" likes ([^,]+?) (?:better|more) than ([^,]+)", r" prefers \1 to \2")),
+    "prefers": _ways(
+        (r" prefers (?:to drink|drinking) (?!and|or)(.+)", r" prefers \1"),
+        (r" prefers (?!to )([^,]+?) (?:over|rather than) ([^,]+)", r" prefers \1 to \2"),
+        (r"( prefers .+ in the (?:morning|afternoon|evening))s", r"\1"),
+    ),
+    "was": _ways((rf" was born on ([0-9]{{1,2}} (?:{MONTH}))", r"'s birthday is \1")),
+    **dict.fromkeys(
+        ("practices", "practises"),
+        _ways((rf" [a-z]+ ((?:{any_of(PRACTISED)})\b.*)", r" does \1")),
+    ),
+    "works": _ways(
+        (rf" works as (an? {_TRADE}) for ({NAME})", r" works for \3 as \1"),
+        (rf" works as (an? {_TRADE}) at ({NAME})", r" works at \3 as \1"),
+        (rf" works as (an? {_TRADE})", r" is \1"),
+    ),
     "comes": _ways((rf" comes from ({NAME})", r" is from \1")),
     "suffers": _ways((rf" suffers from ({any_of(ILLNESSES)})", r" has \1")),
     "owns": _ways(_OWNS),

@@ -23,6 +23,7 @@ _TIME = re.compile(
 )
 _DOING = re.compile(r" (?:is|are) ([a-z]+ing)(?= [^ ])")
 _LEADS = [(re.compile(rf" (?:{told})(?= )"), f" {state}") for told, state in LEADS_TO.items()]
+_EMPLOYER = "'s employer is "
 _DOUBLED = re.compile(r"[^aeiou]*[aeiou][^aeiouwxy]")
 _ONE_CLAUSE = re.compile(r"[^,;:?]*")
 
@@ -51,6 +52,8 @@ def as_state(said: str, who: str) -> str:
     rest = said[len(who) :]
     if not said.startswith(who) or not _ONE_CLAUSE.fullmatch(rest):
         return said
+    if rest.startswith(_EMPLOYER):
+        return f"{who} works at {rest.removeprefix(_EMPLOYER)}"
     if (doing := _DOING.match(rest)) and doing[1] in _SIMPLE:
         return f"{who} {_SIMPLE[doing[1]]}{rest[doing.end() :]}"
     for told, state in _LEADS:

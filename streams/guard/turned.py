@@ -16,6 +16,7 @@ from palimpsest.streams.guard.data.name_words import (
     COMMON,
     DOING,
     LARGEST,
+    MEETINGS,
     PEOPLE,
     PETS,
     PRONOUNS,
@@ -27,13 +28,15 @@ from palimpsest.streams.guard.data.name_words import (
 from palimpsest.streams.guard.reworded import NAME, VALUE, any_of
 
 _PLACE = rf"{NAME}(?:, {NAME})?"
+_WEEKDAY = "|".join(day.capitalize() for day in sorted(en.WEEKDAYS))
 _TIME = (
-    rf"[Oo]n (?:{'|'.join(day.capitalize() for day in sorted(en.WEEKDAYS))})s?"
+    rf"[Oo]n (?:(?:{_WEEKDAY})s?|weekends|weekdays)"
     rf"|[Ii]n (?:{'|'.join(month.capitalize() for month in sorted(en.MONTHS))}|1[5-9]\d\d|20\d\d)"
     rf"|[Ii]n the (?:{'|'.join(sorted(en.DAYTIMES))})"
-    rf"|[Ee]very (?:{'|'.join([*sorted(en.DAYTIMES), 'day', 'week', 'month', 'year'])})"
+    rf"|[Ee]very (?:{'|'.join([*sorted(en.DAYTIMES), 'day', 'week', 'weekend', 'month', 'year'])}"
+    rf"|{_WEEKDAY})|[Aa]t weekends"
 )
-_TIMES = ("On ", "on ", "In ", "in ", "Every ", "every ")
+_TIMES = ("On ", "on ", "In ", "in ", "Every ", "every ", "At ", "at ")
 """How `_TIME` begins."""
 _WORD = re.compile(r"[^\W\d_]+(?:['\-][^\W\d_]+)*")
 MOST_WORDS = 5
@@ -90,7 +93,7 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
         re.compile(rf"({_PLACE}) is where ({who}|{theirs}) ({any_of(AT_HOME)})(\.?)"),
         re.compile(rf"({_PLACE}) is home to ({theirs})(\.?)"),
         re.compile(
-            rf"({NAME}|{VALUE}) is ({owns}) ({any_of(ROLES | UNIQUE)}|favou?rite [a-z]+"
+            rf"({NAME}|{VALUE}) is ({owns}) ({any_of(ROLES | UNIQUE)}|favou?rite (?:TV )?[a-z]+"
             rf"|(?:{any_of(LARGEST)}) [a-z]+(?: [a-z]+)?)(\.?)"
         ),
         re.compile(rf"({NAME}) is ({owns}) ({any_of((PEOPLE | RELATED | PETS) - ROLES)})(\.?)"),
@@ -114,7 +117,10 @@ def _is_one_deed(clause: str) -> bool:
     verb, others = lows[0], lows[1:]
     if not all(map(_WORD.fullmatch, words)) or len(words) > MOST_WORDS:
         return False
-    if THIRD.get(verb, verb) not in DOING or (others and others[-1] in en.PARTICLES | {"to"}):
+    meets = THIRD.get(verb, verb) == "has" and lows[-1] in MEETINGS and "to" not in lows
+    if not (meets or THIRD.get(verb, verb) in DOING):
+        return False
+    if others and others[-1] in en.PARTICLES | {"to"}:
         return False
     if not _MORE.isdisjoint(others) or lows[-1] in en.PREPOSITIONS:
         return False

@@ -16,7 +16,10 @@ from palimpsest.streams.guard import (
 )
 
 MOST_VALUES = 5
-"""A frame with more values, the newcomer's included, is a series, such as a diary of a weight."""
+"""A frame with more values, the newcomer's included, is a series, such as a diary of a weight.
+
+Wordings that read alike, because they only call the owner by another name, have one value.
+"""
 _NONE = -1
 
 
@@ -57,12 +60,16 @@ class FrameIndex:
         """The current texts of a statement's frame; empty if they are a series."""
         newcomer = kept_for_frames(statement, names)
         found: list[Distinct] = []
+        values = set[tuple[str, ...]]()
         for row in self._sharing(kept_frame_keys(statement, names)):
             distinct = self._scope.rows[row]
-            if distinct.current is not None and frame(self._reading(distinct), newcomer):
-                found.append(distinct)
-                if len(found) == MOST_VALUES:
-                    return []
+            if distinct.current is not None:
+                reading = self._reading(distinct)
+                if frame(reading, newcomer):
+                    found.append(distinct)
+                    values.add(reading.statement.lows)
+                    if len(values) == MOST_VALUES:
+                        return []
         return found
 
     def _sharing(self, keys: Iterable[int]) -> list[int]:

@@ -81,6 +81,7 @@ LEADS_TO = {
     r"(?:(?:has|has just|just) )?(?:got|gotten|was|been) promoted to|(?:has )?became"
     r"|has become|has turned|turned(?= \d)": "is",
     r"(?:(?:has|has just|just) )?(?:moved|relocated)(?: house)? to(?= [A-Z])": "lives in",
+    r"works for(?= [A-Z])|is employed (?:by|at)(?= [A-Z])|has a job at(?= [A-Z])": "works at",
     r"(?:(?:has|has just|just) )?(?:went|gone|rose|risen|grew|grown|increased|climbed|dropped"
     r"|fell|fallen|came|come)(?: up| down)? to(?= \S*\d)|is (?:up|down) to(?= \S*\d)": "is",
 }

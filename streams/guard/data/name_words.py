@@ -57,7 +57,7 @@ _REGULAR = frozenset(
         " facilitate favor favour file flirt forage forward gain gamble generate govern grill"
         " groom grumble harvest heal hesitate illustrate implement impress improvise"
         " incorporate indicate influence inform inject inspire insure integrate interpret"
-        " invoice involve isolate judge jump kiss label launder loathe lodge manufacture"
+        " invoice involve isolate judge jump kiss label launder lift loathe lodge manufacture"
         " market mediate merge mine mock model moderate modify motivate mow name navigate"
         " network notify nurture occupy paddle parachute patrol peel phone pilot pitch point"
         " predict prioritise prioritize progress puzzle quarrel queue quilt quote react"
@@ -247,11 +247,20 @@ ROLES = frozenset(
 
 DOING = en.ACTIONS | frozenset(
     (
-        "bought broke cleans finished goes graduated joined left married met moved plays retired"
-        " sold started teaches trains visited visits volunteers watches went won works"
+        "bought broke cleans does finished goes graduated joined left married met moved plays"
+        " retired sold started teaches trains visited visits volunteers watches went won works"
+        " hikes practises practices prefers"
     ).split()
 )
 """Verbs of doing: a time anywhere in their sentence is the time of the deed."""
+
+MEETINGS = frozenset(
+    (
+        "appointment appointments class classes exam exams lesson lessons meeting meetings"
+        " rehearsal rehearsals shift shifts therapy training yoga"
+    ).split()
+)
+"""What is had at a time: *On Mondays Ada has a meeting* means *Ada has a meeting on Mondays*."""
 
 COUNTING = (["have"], ["has"], ["had"], ["own"], ["keep"], ["with"])
 """Words after which *one* counts what follows."""
@@ -346,6 +355,30 @@ AGENTS = {
 }
 """Nouns for somebody who does something, with what they do."""
 
+_OFTEN = frozenset("daily every once twice".split())
+GAMES = frozenset(
+    (
+        "badminton baseball basketball bridge chess cricket football golf handball hockey padel"
+        " poker rugby soccer squash tennis volleyball"
+    ).split()
+)
+"""What is played."""
+
+PRACTISED = frozenset("aikido judo karate pilates taekwondo yoga".split())
+"""What somebody does who practises it."""
+
+VERBAL = {
+    "banks": frozenset({"with"}),
+    "commutes": frozenset({"by", "to"}),
+    "plays": en.INSTRUMENTS | GAMES,
+    "practices": PRACTISED,
+    "runs": _OFTEN,
+    "swims": _OFTEN,
+    "wakes": frozenset({"up"}),
+    "works": frozenset({"as", "at", "for", "from"}),
+}
+"""Words that could be plural nouns after *user*, with what shows that they are verbs."""
+
 PETS = frozenset(
     (
         "cat cats dog dogs donkey donkeys goat goats hamster hamsters hen hens horse horses parrot"
@@ -353,3 +386,69 @@ PETS = frozenset(
     ).split()
 )
 """Animals: to have one is to own it."""
+
+TRADES = frozenset(
+    (
+        "accountant administrator analyst architect barista bartender butcher carpenter cashier"
+        " chef clerk consultant dentist designer developer director doctor electrician engineer"
+        " firefighter hairdresser instructor journalist lawyer lecturer librarian manager mechanic"
+        " midwife nurse paramedic pharmacist physiotherapist plumber programmer psychologist"
+        " receptionist recruiter researcher scientist secretary surgeon teacher technician"
+        " therapist veterinarian waiter waitress"
+    ).split()
+)
+"""Trades that nobody has as a hobby: to be one is to work as one."""
+
+SUBJECTS = frozenset(
+    (
+        "accounting architecture art biology chemistry economics engineering history law"
+        " mathematics maths medicine music nursing philosophy physics psychology"
+    ).split()
+)
+"""What is studied for years: to be studying it is to study it."""
+
+SKILLS = frozenset(
+    (
+        "bake code cook crochet cycle dance drive draw fish fly garden juggle knit paint play"
+        " program read ride sail sew sing ski skate speak surf swim type write"
+    ).split()
+)
+"""What somebody learns to do; to learn how to do it is the same."""
+
+PASTIMES = {
+    "baking": "bake",
+    "camping": "camp",
+    "collecting": "collect",
+    "cooking": "cook",
+    "cycling": "cycle",
+    "dancing": "dance",
+    "drawing": "draw",
+    "driving": "drive",
+    "exploring": "explore",
+    "fishing": "fish",
+    "flying": "fly",
+    "gardening": "garden",
+    "going": "go",
+    "growing": "grow",
+    "hiking": "hike",
+    "knitting": "knit",
+    "listening": "listen",
+    "making": "make",
+    "meeting": "meet",
+    "painting": "paint",
+    "playing": "play",
+    "reading": "read",
+    "sailing": "sail",
+    "singing": "sing",
+    "spending": "spend",
+    "surfing": "surf",
+    "swimming": "swim",
+    "travelling": "travel",
+    "traveling": "travel",
+    "trying": "try",
+    "walking": "walk",
+    "watching": "watch",
+    "working": "work",
+    "writing": "write",
+}
+"""What somebody likes doing; to like to do it is the same."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from palimpsest import Palimpsest, RefusedError, UsageError
 from palimpsest.contracts.events import Decided
 from palimpsest.projections.recall import from_lance, hits
 from palimpsest.queries import recall as recalling
+from palimpsest.streams.embedder import Embedding
 from palimpsest.streams.guard import guard_hash
 
 NAMES = ["Ada", "the user", "I"]
@@ -275,3 +277,31 @@ def test_a_store_keeps_the_standard_that_it_recorded(tmp_path: Path) -> None:
         assert say(store, "Ada works at Adobe.") == ["pending"]
         faces = {hit["face"] for hit in store.recall("ada", "Ada works at Adobe.")}
         assert "Ada works at Adobe." in faces
+
+
+def test_what_a_question_asks_counts_for_more_than_the_owners_name(memories: Palimpsest) -> None:
+    texts = ["Ada slept.", "The user will sing a lot in a choir."]
+    memories.submit([{"owner_id": "o1", "text": text} for text in texts])
+    question = "Where does Ada sing"
+    assert [hit["face"] for hit in memories.recall("o1", question)] == texts
+    memories.set_names("o1", ["Ada", "the user", "I"])
+    assert [hit["face"] for hit in memories.recall("o1", question)] == texts[::-1]
+    assert [hit["face"] for hit in memories.recall("o1", "Where does Bea sing")] == texts[::-1]
+    assert [hit["face"] for hit in memories.recall("o1", "Ada")] == texts
+
+
+def test_a_name_is_embedded_once(memories: Palimpsest, monkeypatch: pytest.MonkeyPatch) -> None:
+    memories.set_names("ada", ["Ada", "Ada Lovelace", "the user", "I"])
+    memories.submit([{"owner_id": "ada", "text": "Ada sings."}])
+    engine = memories.reader.embedder_of(memories.policy.model).engine
+    embedded, embed = list[str](), engine.embed
+
+    def noted(texts: Sequence[str]) -> list[Embedding]:
+        embedded.extend(texts)
+        return embed(texts)
+
+    monkeypatch.setattr(engine, "embed", noted)
+    questions = ["Does Ada Lovelace sing?", "Who is Ada Lovelace?", "What of the user, and I?"]
+    for question in questions:
+        memories.recall("ada", question)
+    assert sorted(embedded) == sorted([*questions, "Ada Lovelace"])

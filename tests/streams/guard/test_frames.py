@@ -36,6 +36,12 @@ The meeting is on Monday at 10:00. / The meeting is on Friday at 10:00.
 The service runs on Python 3.9. / The service runs on Python 3.12.
 User prefers dark mode. / User prefers light mode.
 Prefers tea / Prefers coffee
+I prefer tea. / I prefer coffee over tea.
+Ada is a nurse. / Ada is a paramedic.
+Ada is an accountant. / Ada is a senior data engineer.
+Ada prefers green tea over coffee. / Ada prefers black coffee over green tea.
+Ada prefers tea to coffee in the morning. / Ada prefers coffee in the morning.
+Ada prefers trains rather than planes. / Ada prefers planes.
 Ben uses Vim as his editor. / Ben uses Zed as his editor.
 Her dog is called Rex. / Her dog is called Max.
 Ada likes her tea with sugar. / Ada likes her tea with honey.
@@ -65,6 +71,25 @@ Ada speaks French. / Ada speaks German.
 Ada is tall. / Ada is happy.
 Ada has a dog. / Ada has a cat.
 Ada likes tea a lot. / Ada hates tea a lot.
+Ada prefers tea over coffee. / Ada prefers dark mode.
+Ada is a nurse. / Ada is a mother.
+Ada is a nurse. / Ada is not a paramedic.
+Ada is a nurse. / Ada was a paramedic.
+Ada is a nurse. / Ada's sister is a paramedic.
+Ada is a nurse. / Bob is a paramedic.
+Ada is a nurse. / Is Ada a paramedic?
+Ada is a nurse. / Ada is a paramedic in Rome.
+Ada is a nurse. / Ada is married to a paramedic.
+Ada is a nurse. / Ada is a friend of a paramedic.
+Ada prefers tea over coffee in the morning. / Ada prefers dark mode in the morning.
+Ada prefers tea over coffee. / Ada's sister prefers coffee over tea.
+Ada prefers tea over coffee. / Bob prefers coffee over tea.
+Ada prefers tea over coffee. / Ada does not prefer coffee over tea.
+Ada prefers tea over coffee. / Ada preferred coffee over tea.
+Ada prefers tea over coffee. / Does Ada prefer coffee over tea?
+Ada prefers tea over coffee. / Ada likes coffee.
+Ada prefers the train over the car. / Ada prefers the theatre over the cinema.
+Ada prefers tea over coffee. She works in Rome. / Ada prefers coffee. She works in Rome.
 Ada can cook on Monday. / Ada will cook on Monday.
 Ada wants to buy a car. / Ada wants to sell a car.
 Ada has started the report. / Ada has finished the report.

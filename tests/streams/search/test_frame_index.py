@@ -115,6 +115,16 @@ def test_a_series_of_one_clause_hides_no_frame_of_another(runtime: Runtime) -> N
     assert asked(runtime, both)[0] == "Ada reports to Beth Airey."
 
 
+def test_wordings_that_call_the_owner_otherwise_are_no_series(runtime: Runtime) -> None:
+    names = ("Ada", "Ada Lovelace", "the user", "I")
+    execute(runtime.writer, SetNamesRequest(request_id=uuid4().hex, owner_id="ada", names=names))
+    who = ("Ada lives", "Ada Lovelace lives", "The user lives", "User lives", "I live", "Lives")
+    assert len(who) > MOST_VALUES
+    say(runtime, *(f"{one} in Paris." for one in who))
+    [moved] = say(runtime, ROME)
+    assert len(asked(runtime, moved)) == 2
+
+
 def test_only_the_living_of_the_scope_are_asked_about(runtime: Runtime) -> None:
     paris, _ = say(runtime, PARIS, ROME)
     gone = Selection(candidate_id=str(paris.candidate_id))
@@ -208,7 +218,8 @@ def test_it_finds_what_comparing_all_pairs_finds_however_rows_come(
     for number, newcomer in enumerate(readings):
         mates = [other for other in readings[:number] if frame(other, newcomer)]
         assert all({*frame_keys(mate)} & {*frame_keys(newcomer)} for mate in mates)
-        mates = [] if len(mates) >= MOST_VALUES else mates
+        values = {mate.statement.lows for mate in mates}
+        mates = [] if len(values) >= MOST_VALUES else mates[-4:]
         expected.append({texts[readings.index(mate)] for mate in mates})
     assert found == expected
     assert logs[0] == logs[1]

@@ -1,0 +1,43 @@
+"""Writes times, dates, sums and rates in one way: *6:00 AM* as *6 am*, *March 14th* as *14 March*.
+
+Only for owners with names; none of the ways says more than another (docs/guard.md, Names).
+"""
+
+from __future__ import annotations
+
+import re
+
+from palimpsest.streams.guard.data import en
+
+MONTH = "|".join(sorted(month.capitalize() for month in {*en.MONTHS, "march", "may", "august"}))
+"""A pattern of the months, to be used beside a number: *May* and *August* may be people."""
+_DAY = r"(?:the )?([0-9]{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"(?:,? ((?:1[5-9]|20)[0-9]{2}))?"
+_WEEKDAY = f"({'|'.join(day.capitalize() for day in sorted(en.WEEKDAYS))})"
+_OFTEN = r"\b(once|twice|(?:[a-z]+|[0-9]+) (?:times|days|hours|minutes|km|miles))"
+
+_CLOCK = re.compile(r"\b(1[0-2]|[1-9])(?::00|(:[0-5][0-9]))? ?([AaPp])\.?[Mm]\b\.?(?!\w)")
+_SUM = re.compile(r"(?<=[$€£])[0-9]{1,3}(?:,[0-9]{3})+(?![\d,])(?!\.[0-9]{3})")
+_DATE = re.compile(rf"(?<= (?:on|is)) (?:({MONTH}) {_DAY}|{_DAY}(?: of)? ({MONTH})){_YEAR}\Z")
+_RATE = re.compile(rf"(?:{_OFTEN}|([$€£][0-9]+(?:\.[0-9]+)?)) per (day|week|month|year)\b")
+_TWICE = re.compile(r"\btwo times (?=a (?:day|week|month|year)\b)")
+_WEEKLY = re.compile(rf" every {_WEEKDAY}\Z")
+_WEEKENDS = re.compile(r" (?:at weekends|every weekend)\Z")
+
+
+def as_written(said: str) -> str:
+    """What is said, without its last full stop, with all of these written in one way."""
+    if any(map(str.isdigit, said)):
+        said = _CLOCK.sub(lambda found: f"{found[1]}{found[2] or ''} {found[3].lower()}m", said)
+        said = _SUM.sub(lambda found: found[0].replace(",", ""), said)
+        said = _DATE.sub(_day_first, said)
+    if " every " in said or " weekends" in said:
+        said = _WEEKENDS.sub(" on weekends", _WEEKLY.sub(r" on \1s", said))
+    if " per " in said or " times " in said:
+        said = _TWICE.sub("twice ", _RATE.sub(r"\1\2 a \3", said))
+    return said
+
+
+def _day_first(found: re.Match[str]) -> str:
+    month, day, first, named, year = found.groups()
+    return f" {day or first} {month or named}" + (f" {year}" if year else "")

@@ -1,0 +1,318 @@
+"""How an owner's times, sums and rates are written, and everyday wordings, make no difference.
+
+What looks like another way of writing, and says another thing, stays apart.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palimpsest.streams.guard.names import called_alike
+from palimpsest.streams.guard.written import as_written
+from tests.streams.guard.test_names import NAMES, joined, pairs
+
+SAME = """
+Ada wakes up at 6:00 AM. / I wake up at 6 am.
+I wake up at 6am / The user wakes up at 6 a.m.
+User wakes up at 6:30 PM. / Ada wakes up at 6:30pm.
+My rent is $2,000. / Ada's rent is $2000.
+My rent is $2,000 per month. / Ada's rent is $2000 a month.
+I run two times per week. / Ada runs twice a week.
+I work 30 hours per week. / The user works 30 hours a week.
+Ada's birthday is March 14th. / My birthday is on 14 March.
+My birthday is on the 14th of March. / The user's birthday is March 14.
+I was born on March 14. / Ada's birthday is 14 March.
+My birthday is August 31st. / Ada was born on 31 August.
+I was born on May 3rd, 1990. / Ada was born on 3 May 1990.
+User has a team meeting every Monday. / On Mondays, Ada has a team meeting.
+On weekends, the user goes hiking. / I go hiking at weekends.
+Every weekend Ada goes hiking. / I go hiking on weekends.
+Every morning, the user does yoga. / User practices yoga every morning.
+In the morning, Ada prefers tea. / The user prefers tea in the mornings.
+I'd like to visit New Zealand. / Ada wants to visit New Zealand.
+User would like to visit New Zealand. / I want to visit New Zealand.
+User speaks English and Mandarin. / Ada speaks Mandarin and English.
+I speak German, French, and Dutch. / Ada speaks Dutch, French and German.
+I'm currently reading Dune. / Ada is reading Dune.
+Ada currently lives in Hamburg. / I live in Hamburg.
+User is currently a student. / I am a student.
+Ada is living in Hamburg. / I live in Hamburg.
+The user resides in Bergen, Norway. / I live in Bergen, Norway.
+I'm studying Japanese. / Ada studies Japanese.
+Ada's based in Hamburg. / I am based in Hamburg.
+Ada's an engineer. / I'm an engineer.
+The user's got an older brother. / I have an older brother.
+I've got two cats. / Ada has two cats.
+User works at Shopify as a product manager. / I am a product manager at Shopify.
+User works as a product manager at Shopify. / Ada is a product manager at Shopify.
+User works as a nurse. / I'm a nurse.
+My job title is data analyst. / Ada is a data analyst.
+User enjoys baking sourdough bread. / I like to bake sourdough bread.
+Ada loves hiking. / I love to hike.
+User prefers green tea over coffee. / I prefer green tea to coffee.
+Ada prefers trains rather than planes. / I prefer trains to planes.
+I'm learning how to play the piano. / The user is learning to play the piano.
+User wants to learn how to surf. / Ada wants to learn to surf.
+My girlfriend's name is Ingrid. / Ada's girlfriend is called Ingrid.
+User owns a cat named Tilda. / I have a cat called Tilda.
+My height is 185 cm. / Ada is 185 cm tall.
+I am 34 years of age. / Ada's age is 34.
+The user has lactose intolerance. / I'm lactose-intolerant.
+User is a graduate of Yale. / I graduated from Yale.
+My favourite film is Alien. / Ada's favorite movie is Alien.
+I primarily program in Python. / Ada mainly programs in Python.
+Ada typically cycles to work. / I usually cycle to work.
+User plays tennis every Saturday. / I play tennis on Saturdays.
+User commutes by train. / I commute by train.
+User's best friend is named Lucia. / My best friend is Lucia.
+Ada's brother is called Wout. / My brother is Wout.
+Severance is Ada's favorite TV show. / My favourite TV show is Severance.
+Ada likes tea better than coffee. / I prefer tea over coffee.
+User prefers drinking tea. / I prefer tea.
+The user prefers flying with Delta. / I prefer to fly with Delta.
+Works for Adobe as a designer. / Ada works as a designer for Adobe.
+Uses a MacBook Pro. / I use a MacBook Pro.
+Plays the violin. / Ada plays the violin.
+Ada is 29. / I'm 29 years old.
+The user is currently studying law. / Ada studies law.
+"""
+DIFFERENT = """
+User plays tennis stars. / I play tennis.
+User plays fair. / I play fair.
+User plays in Rome. / I play in Rome.
+User banks on Bob. / I bank with Bob.
+Ada's best friend is Lucia. / Ada's friend is Lucia.
+Ada's best friend is named Lucia. / Ada's best friend is Bea.
+Ada's best friend is called often. / Ada's best friend is often.
+Ada's brother is called Wout. / Ada has a brother called Wout.
+Ada's brother is called Wout. / Ada's sister is Wout.
+Ada's brother called Wout. / Ada's brother is Wout.
+Ada's firm is called Wout. / Ada's firm is Wout.
+Severance is Ada's favorite TV show. / Severance is Ada's TV show.
+Severance is Bob's favorite TV show. / Ada's favorite TV show is Severance.
+Ada likes tea better than coffee. / I prefer coffee over tea.
+Ada likes tea more than Bob. / Ada prefers tea.
+Ada likes tea more than Bob does. / Ada prefers tea to Bob.
+Ada likes tea. / Ada prefers tea.
+Ada prefers drinking alone. / Ada prefers to live alone.
+Ada prefers drinking tea. / Ada drinks tea.
+Ada prefers drinking tea. / Ada prefers coffee.
+Ada prefers to fly with Delta. / Ada prefers flying with United.
+Ada prefers to fly with Delta. / Ada flies with Delta.
+Ada works as a designer for Adobe. / Ada works as a designer at Adobe.
+Ada works as a designer for Adobe. / Ada designs for Adobe.
+Calls on Monday. / I call on Monday.
+Drinks at the bar. / I drink at the bar.
+Visits from Bob. / I visit from Bob.
+Runs in May. / I run in May.
+Plays by Shakespeare. / I play by Shakespeare.
+Uses of the lamp. / I use of the lamp.
+Plays the violin. / Bob plays the violin.
+Plays the violin. / Ada played the violin.
+Ada is 29. / Ada is 92 years old.
+Ada is 29. / Ada's shoe size is 29.
+Ada is 29 weeks pregnant. / Ada is 29 years old.
+Ada was 29. / Ada is 29 years old.
+Ada's son is 29. / Ada is 29 years old.
+Ada is studying law. / Ada studied law.
+Ada is studying hard. / Ada studies hard.
+Ada is studying abroad. / Ada studies abroad.
+Ada wakes up at 6:00 AM. / I wake up at 6 pm.
+Ada wakes up at 6:30 am. / I wake up at 6 am.
+Ada wakes up at 6:03 am. / I wake up at 6:30 am.
+Ada wakes up at 16 am. / I wake up at 6 am.
+Ada is at bus stop 6 AM. / Ada is at bus stop 6.
+Ada wakes up at 6. / Ada wakes up at 6 am.
+My rent is $2,000. / My rent is $2,100.
+My rent is $2,000. / My rent is $20,00.
+My rent is $2,000. / My rent is $2.000.
+My rent is $2,000. / My rent is €2,000.
+My rent is $2,000 per month. / My rent is $2,000 per week.
+My rent is $2,000 per month. / My rent is $2,000.
+My id is 2,000. / My id is 2000.
+I run twice per week. / Ada runs twice per month.
+I run two times per week. / Ada runs three times per week.
+I won two times a cup. / Ada won twice a cup.
+Ada travels as per week plan. / Ada travels as a week plan.
+My birthday is March 14th. / Ada's birthday is March 15th.
+My birthday is March 14th. / Ada's birthday is May 14th.
+My birthday is March 14. / Ada was born on March 14, 1990.
+I was born on May 3rd, 1990. / Ada was born on 3 May 1991.
+I was born on March 14. / Ada's birthday party is on March 14.
+My son was born on March 14. / Ada's birthday is March 14.
+Ada is on March 14 meetings. / Ada is on 14 March meetings.
+User has a meeting every Monday. / Ada has a meeting on Monday.
+User has a meeting every Monday. / Ada has a meeting on Tuesdays.
+User has a meeting every other Monday. / Ada has a meeting on Mondays.
+User has a meeting almost every Monday. / Ada has a meeting on Mondays.
+On weekends, the user goes hiking. / I go hiking on weekdays.
+On the weekend, the user goes hiking. / I go hiking on weekends.
+At the weekend I go hiking. / Ada goes hiking on weekends.
+On weekends I plan hikes. / I plan hikes on weekends.
+On Mondays Ada has a plan. / Ada has a plan on Mondays.
+On Mondays Ada has to call a meeting. / Ada has to call a meeting on Mondays.
+In June Ada has two weeks. / Ada has two weeks in June.
+In the morning Ada stopped drinking. / Ada stopped drinking in the morning.
+In June Ada dreams of trips. / Ada dreams of trips in June.
+The user practices piano every morning. / Ada does piano every morning.
+Ada practices law. / Ada does law.
+User practices yoga. / Bob does yoga.
+Ada prefers tea in the mornings. / Ada prefers tea in the evening.
+Ada has a meeting in the mornings. / Ada has a meeting in the morning.
+I'd like to visit Rome. / Ada likes to visit Rome.
+I'd like tea. / Ada wants tea with Bob.
+I'd visit Rome. / Ada wants to visit Rome.
+I would like to visit Rome. / Ada wanted to visit Rome.
+I would not like to visit Rome. / Ada wants to visit Rome.
+I would like to visit Rome. / Ada does not want to visit Rome.
+I would like Bob to visit Rome. / Ada wants to visit Rome.
+I would have liked to visit Rome. / Ada wants to visit Rome.
+I'd like to visit Rome. / Ada hopes to visit Rome.
+User would like to visit Rome. / Bob wants to visit Rome.
+User speaks English and Mandarin. / Ada speaks English and Cantonese.
+User speaks English and Mandarin. / Ada speaks English.
+User speaks English but not Mandarin. / Ada speaks Mandarin but not English.
+Ada speaks English or Mandarin. / Ada speaks English and Mandarin.
+Ada speaks English with Bob and Eve. / Ada speaks Eve with Bob and English.
+Ada speaks English at work and Mandarin. / Ada speaks Mandarin at work and English.
+Ada likes Bob and Eve. / Ada likes Eve and Rex.
+Ada is currently reading Dune. / Ada was reading Dune.
+Ada is currently reading Dune. / Ada has read Dune.
+Ada is currently in Rome. / Ada is in Rome.
+Ada is currently ill. / Ada is ill.
+Ada is currently available. / Ada is available.
+Ada is not currently a student. / Ada is a student.
+Ada currently lives in Rome. / Ada lived in Rome.
+Ada currently lives in Rome. / Ada currently lives in Bonn.
+Ada formerly lived in Rome. / Ada lives in Rome.
+Ada is living with Bob. / Ada lives with Bob.
+Ada is living in fear. / Ada lives in fear.
+Ada is working at Starbucks. / Ada works at Starbucks.
+Ada is working from home. / Ada works from home.
+Ada is studying for an exam. / Ada studies for an exam.
+Ada is studying Japanese. / Ada studies Korean.
+Ada is studying Japanese. / Ada speaks Japanese.
+Ada's base is in Rome. / Ada is based in Rome.
+Ada's a cappella group is in Rome. / Ada is a cappella group is in Rome.
+Ada's allergic reaction is bad. / Ada is allergic reaction is bad.
+Ada's from the shop is here. / Ada is from the shop is here.
+Ada's married sister lives in Rome. / Ada is married to Bob.
+Ada's got married. / Ada has married.
+Ada's got to go. / Ada has to go.
+Ada's got better. / Ada has better.
+Ada has got a dog. / Ada has got a cat.
+Ada's got a dog. / Bob has a dog.
+Ada works at Shopify as a manager. / Ada works at Stripe as a manager.
+Ada works at Shopify as a manager. / Ada is a manager.
+Ada works at Shopify as a manager. / Ada works at Shopify.
+Ada works at Shopify as a designer. / Ada is a manager at Shopify.
+Ada worked at Shopify as a manager. / Ada is a manager at Shopify.
+Ada is a student at Yale. / Ada works at Yale as a student.
+Ada is a patient at Yale. / Ada works at Yale as a patient.
+Ada is a former manager at Shopify. / Ada is a manager at Shopify.
+Ada works for a manager at Shopify. / Ada is a manager at Shopify.
+Ada works as a singer. / Ada is a singer.
+Ada works as a writer. / Ada is a writer.
+Ada worked as a nurse. / Ada is a nurse.
+Ada works as a nurse. / Ada is a teacher.
+Ada works as a nurse in Rome. / Ada is a nurse.
+Ada works with a nurse. / Ada is a nurse.
+Ada wants to work as a nurse. / Ada is a nurse.
+Ada's sister works as a nurse. / Ada is a nurse.
+Ada's dream job is nurse. / Ada is a nurse.
+Ada's job is stressful. / Ada is a stressful.
+User works in the shop are hers. / Ada works in the shop are hers.
+Ada enjoys baking bread. / Ada loves to bake bread.
+Ada likes baking bread. / Ada likes bread.
+Ada likes baking bread. / Ada bakes bread.
+Ada likes baking bread. / Ada liked to bake bread.
+Ada likes baking bread. / Ada would like to bake bread.
+Ada does not like baking bread. / Ada likes to bake bread.
+Ada likes Bob baking bread. / Ada likes to bake bread.
+Ada hates cooking. / Ada loves to cook.
+Ada likes visiting aunts. / Ada likes to visit aunts.
+Ada likes racing cars. / Ada likes to race cars.
+Ada likes running shoes. / Ada likes to run shoes.
+Ada prefers tea over coffee. / Ada prefers coffee over tea.
+Ada prefers tea over coffee. / Ada prefers tea over juice.
+Ada prefers tea over coffee. / Ada prefers tea.
+Ada preferred tea over coffee. / Ada prefers tea to coffee.
+Ada prefers to walk over the hill. / Ada prefers to walk to the hill.
+Ada prefers not tea over coffee. / Ada prefers tea to coffee.
+Ada is learning to play the piano. / Ada plays the piano.
+Ada is learning how to play the piano. / Ada is learning to play the violin.
+Ada is learning how Bob plays. / Ada is learning to play.
+Ada wants to learn how to surf. / Ada wants to surf.
+Ada learned how to surf. / Ada is learning to surf.
+My girlfriend's name is Ingrid. / Ada's sister is Ingrid.
+My girlfriend's name is Ingrid. / Ada's girlfriend's sister is Ingrid.
+My girlfriend's dog's name is Rex. / Ada's dog is called Rex.
+User owns a cat named Tilda. / Ada has a cat called Bea.
+User owns a cat named Tilda. / Ada has a cat.
+User owns a cat named Tilda. / Ada has a dog called Tilda.
+User owns a shop named Tilda. / Ada has a shop called Tilda.
+Ada's cat is called Tilda. / Ada has a cat called Tilda.
+My height is 185 cm. / Ada is 158 cm tall.
+My height is 185 cm. / Ada is 185 mm tall.
+Ada's son's height is 185 cm. / Ada is 185 cm tall.
+Ada is 34 years of age. / Ada is 43 years old.
+Ada's son is 34 years of age. / Ada is 34 years old.
+Ada's age is 34. / Ada's shoe size is 34.
+Ada has gluten intolerance. / Ada is lactose intolerant.
+Ada has no lactose intolerance. / Ada is lactose intolerant.
+Ada had lactose intolerance. / Ada is lactose intolerant.
+Ada has religious intolerance. / Ada is religious intolerant.
+Ada is a graduate of Yale. / Ada works at Yale.
+Ada is a graduate student of Yale. / Ada graduated from Yale.
+Ada is no graduate of Yale. / Ada graduated from Yale.
+My favourite film is Alien. / Ada's favourite movie is Aliens.
+My favourite film director is Scott. / Ada's favourite movie is Scott.
+Ada primarily programs in Python. / Ada only programs in Python.
+Ada mainly programs in Python. / Ada rarely programs in Python.
+Ada mainly programs in Python. / Ada programs in Python.
+Ada typically cycles to work. / Ada always cycles to work.
+Ada typically cycles to work. / Ada cycles to work.
+"""
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(SAME))
+def test_what_is_written_in_two_ways_is_one(one: str, other: str) -> None:
+    assert joined(one, other, NAMES)
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(DIFFERENT))
+def test_what_says_another_thing_stays_apart(one: str, other: str) -> None:
+    assert not joined(one, other, NAMES)
+
+
+def test_of_an_owner_without_names_nothing_is_written_otherwise() -> None:
+    """But for what the table of edits has for everybody."""
+    assert [pair for pair in pairs(SAME) if joined(*pair, ())] == []
+
+
+WHO = ("Ada", "I", "The user", "User", "My son")
+SAYS = (
+    " was born on March 14",
+    " works as a nurse at Rome",
+    " is a nurse at Rome as a nurse",
+    " speaks German, English and French",
+    " enjoys going to wake at 6:00 AM",
+    " prefers tea over coffee over water",
+    " runs two times per week per month",
+    " has got got a cat",
+    " is currently currently reading",
+    " pays $2,000,000 per week every Monday",
+    "'s job is nurse",
+)
+
+
+@given(st.sampled_from([*product(WHO, SAYS)]), st.text(max_size=20))
+def test_what_is_written_in_one_way_is_written_so_once(parts: tuple[str, str], more: str) -> None:
+    for text in ("".join(parts), "".join(parts) + more, more + "".join(parts)):
+        assert as_written(as_written(text)) == as_written(text)
+        once = called_alike(text, NAMES)
+        assert once is None or called_alike(once, NAMES) == once

@@ -103,8 +103,7 @@ def _noted(said: str, names: tuple[str, ...]) -> str | None:
 
 def _is_note_of_deed(verb: str, rest: str) -> bool:
     """Whether a word that may be a plural noun begins a note as its verb: *plays the violin*."""
-    words = [verb, *rest.split(" ")]
-    return verb in _DEEDS and words[1][:1].isascii() and _has_object(words, 0)
+    return verb in _DEEDS and _has_object([verb, *rest.split(" ")], 0)
 
 
 def said_of_owner(text: str, names: tuple[str, ...]) -> str:

@@ -53,7 +53,8 @@ def reworded(said: str, who: str) -> str:
     for _ in range(MOST_STEPS):
         former = rest
         for pattern, way in _WAYS.get(rest.strip().partition(" ")[0], ()):
-            rest = pattern.sub(way, rest)
+            if found := pattern.fullmatch(rest):
+                rest = found.expand(way)
         rest = _by_pastime(_in_order(_by_favourite(_by_allergen(rest))))
         if rest == former:
             break
@@ -101,7 +102,7 @@ _COUNT = f"(?:{any_of({'a', 'an', *en.NUMBERS})}|[0-9]+)"
 
 
 def _ways(*ways: tuple[str, str]) -> list[tuple[re.Pattern[str], str]]:
-    return [(re.compile(rf"\A{pattern}\Z"), way) for pattern, way in ways]
+    return [(re.compile(pattern), way) for pattern, way in ways]
 
 
 _OWNS = (rf" owns ({_COUNT} (?:{any_of(PETS)})(?: (?:called|named) {NAME})?)", r" has \1")

@@ -73,7 +73,7 @@ def recall(
         min_score=MIN_SCORES.get(policy.model) if wanted.min_score == "model" else wanted.min_score,
     )
     in_force = policy if as_of is None else reader.policy_in_force()
-    asked = _Asked(reader, question, policy, in_force)
+    asked = _RecallQuery(reader, question, policy, in_force)
     vector = asked.vector
     if as_of is not None:
         position = position_as_of(reader.log, as_of, owner_id)
@@ -93,7 +93,7 @@ def recall(
     return _of_ledger(reader, ledger, kept, asked, wanted, index)
 
 
-class _Asked:
+class _RecallQuery:
     """A question, and its vector by the policy's model; None if the model is down."""
 
     def __init__(self, reader: Reader, text: str, policy: Policy, in_force: Policy) -> None:
@@ -115,7 +115,7 @@ class _Asked:
 def _quickly(
     reader: Reader,
     owner_id: str,
-    asked: _Asked,
+    asked: _RecallQuery,
     vector: Query,
     wanted: RecallOptions,
 ) -> Hits | None:
@@ -148,7 +148,7 @@ def _of_ledger(
     reader: Reader,
     ledger: Ledger,
     recollection: Recollection | None,
-    asked: _Asked,
+    asked: _RecallQuery,
     wanted: RecallOptions,
     index: MentionIndex | None = None,
 ) -> Hits:

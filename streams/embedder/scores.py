@@ -18,7 +18,7 @@ At most 2.5 % of the questions with an answer lose it (`python -m bench unrelate
 models nothing is known, so nothing is left out.
 """
 
-NAME_SHARES: Mapping[str, float] = {DEFAULT_MODEL: 0.35, INT8_MODEL: 0.35}
+NAME_SHARES: Mapping[str, float] = {DEFAULT_MODEL: 0.15, INT8_MODEL: 0.15}
 """By model, how much of its owner's name is left out of a question before it is compared.
 
 To these models a rare name is most of what a short question says, so that *Which company employs

@@ -280,7 +280,7 @@ def test_a_store_keeps_the_standard_that_it_recorded(tmp_path: Path) -> None:
 
 
 def test_what_a_question_asks_counts_for_more_than_the_owners_name(memories: Palimpsest) -> None:
-    texts = ["Ada slept.", "The user will sing a lot in a choir."]
+    texts = ["Ada slept.", "Choirs sing loudly."]
     memories.submit([{"owner_id": "o1", "text": text} for text in texts])
     question = "Where does Ada sing"
     assert [hit["face"] for hit in memories.recall("o1", question)] == texts

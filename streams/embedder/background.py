@@ -49,7 +49,7 @@ class Embedder:
 
     def embed_now(self, text: str) -> Embedding:
         """Embed a text on the caller's thread, without waiting for submissions."""
-        return self.engine.embed([text])[0]
+        return self._run([text])[0]
 
     def close(self) -> None:
         """Finish the running submission, cancel those that wait, and stop the thread."""
@@ -87,9 +87,12 @@ class Embedder:
         found = {text: self._recent[text] for text in texts if text in self._recent}
         new = [text for text in dict.fromkeys(texts) if text not in found]
         if new:
-            found.update(zip(new, self.engine.embed(new), strict=True))
+            found.update(zip(new, self._run(new), strict=True))
         self._remember(found)
         return [found[text] for text in texts]
+
+    def _run(self, texts: Sequence[str]) -> list[Embedding]:
+        return self.engine.embed(texts)
 
     def _remember(self, found: dict[str, Embedding]) -> None:
         for text, embedding in found.items():

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import os
 
-from openai import APIConnectionError, APIStatusError, APITimeoutError, OpenAI, OpenAIError, omit
+from openai import (
+    APIConnectionError,
+    APIStatusError,
+    APITimeoutError,
+    DefaultHttpxClient,
+    OpenAI,
+    OpenAIError,
+    omit,
+)
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.streams.embedder.contract import ModelUnusable, ServiceUnavailable
@@ -21,7 +29,8 @@ def openai_engine(settings: EmbedderSettings) -> FunctionEngine:
     """An engine that asks the service; it embeds a word when it is created.
 
     Raises UsageError if there is neither a key nor an address, ServiceUnavailable if the service
-    does not answer, and ModelUnusable if it refuses. No error quotes a text or the key.
+    does not answer, and ModelUnusable if it refuses or redirects. No error quotes a text or the
+    key.
     """
     client = _client(settings)
 
@@ -48,6 +57,7 @@ def _client(settings: EmbedderSettings) -> OpenAI:
         base_url=address,
         max_retries=settings.retries,
         timeout=settings.timeout,
+        http_client=DefaultHttpxClient(follow_redirects=False),
     )
 
 
@@ -66,7 +76,7 @@ def _embedded(client: OpenAI, settings: EmbedderSettings, texts: list[str]) -> l
     except APIConnectionError:
         why = "no connection"
     except APIStatusError as error:
-        if error.status_code in {400, 401, 403, 404, 422}:
+        if error.status_code < 400 or error.status_code in {400, 401, 403, 404, 422}:
             raise ModelUnusable(
                 f"the embedding service refuses {settings.model} (status {error.status_code}):"
                 f" look at model and base_url of [embedder], and at {KEY}"

@@ -333,7 +333,7 @@ class CountedEmbedder(Embedder):
     """An embedder that reports how many texts wait, and how long a batch takes."""
 
     def __init__(self, engine: Engine, metrics: Metrics) -> None:
-        super().__init__(_TimedEngine(engine, metrics))
+        super().__init__(engine)
         self._metrics = metrics
 
     def submit(self, texts: Sequence[str]) -> Future[list[Embedding]]:
@@ -344,17 +344,6 @@ class CountedEmbedder(Embedder):
         future.add_done_callback(lambda _: self._metrics.add("palimpsest_embedder_queue", -count))
         return future
 
-
-class _TimedEngine:
-    """An engine whose batches are timed."""
-
-    def __init__(self, engine: Engine, metrics: Metrics) -> None:
-        self._engine = engine
-        self._metrics = metrics
-        self.name = engine.name
-        self.model = engine.model
-        self.dimension = engine.dimension
-
-    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+    def _run(self, texts: Sequence[str]) -> list[Embedding]:
         with self._metrics.stage("embed"):
-            return self._engine.embed(texts)
+            return super()._run(texts)

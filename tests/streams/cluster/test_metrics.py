@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from palimpsest.contracts.errors import TransientError
+from palimpsest.contracts.errors import TransientError, UsageError
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.server import health as pages
 from palimpsest.streams.cluster.health import FOLLOWED
@@ -25,6 +25,9 @@ from palimpsest.streams.cluster.worker.metrics import (
 )
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.embedder.function_engine import FunctionEngine
+from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write.vectors import Vectors
 from tests.streams.core.spec import ASK, KEEP, forget, given, judge, merge, retract, say, unmerge
 from tests.stub_engine import StubEngine
 
@@ -59,6 +62,27 @@ def test_the_queue_of_the_embedder_is_empty_when_it_is_done() -> None:
     told = metrics.text().decode().splitlines()
     assert "palimpsest_embedder_queue 0.0" in told
     assert 'palimpsest_stage_seconds_count{stage="embed"} 1.0' in told
+
+
+def test_counting_does_not_hide_that_an_embedder_sends_texts_elsewhere() -> None:
+    """A worker counts every embedder, so its `local_only` rests on this."""
+    sent: list[str] = []
+
+    def elsewhere(texts: list[str]) -> list[list[float]]:
+        sent.extend(texts)
+        return [[1.0, 2.0] for _ in texts]
+
+    embedder = CountedEmbedder(FunctionEngine(elsewhere, "own"), Metrics())
+    policy = load_policy("standard").model_copy(update={"local_only": ("health",)})
+    vectors = Vectors(lambda: embedder)
+    for ask in (
+        lambda: vectors.submit(["Ada sings."], policy),
+        lambda: vectors.required("Ada sings.", policy),
+    ):
+        with pytest.raises(UsageError, match="local_only"):
+            ask()
+    embedder.close()
+    assert sent == ["word"]
 
 
 def test_lag_that_is_forgotten_is_not_told_until_it_is_set_again() -> None:

@@ -59,6 +59,8 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
+            if status == 307:
+                self.send_header("Location", f"{made.address}/embeddings")
             self.end_headers()
             self.wfile.write(body)
 
@@ -155,6 +157,15 @@ def test_errors_quote_no_text_and_no_key(
         engine.embed(["a text that must not be quoted"])
     assert type(raised.value).__name__ == kind
     assert not {"quoted", "secret"} & {*str(raised.value).split()}
+
+
+def test_a_redirection_leads_nowhere(service: Service) -> None:
+    """A server at a local address must not pass texts on to another one."""
+    engine = openai_engine(settings(service))
+    before, service.statuses = len(service.asked), [307]
+    with pytest.raises(ModelError, match=r"status 307.*base_url"):
+        engine.embed(["one"])
+    assert len(service.asked) == before + 1
 
 
 def test_a_failed_attempt_is_repeated(service: Service) -> None:

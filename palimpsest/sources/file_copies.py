@@ -85,7 +85,8 @@ def _copy_table(path: Path, to: Path, removed: Collection[int], values: NewValue
     ):
         if _has_mark(path):
             write.write("\ufeff")
-        header, delimiter = read_header(read)
+        before, header, delimiter = read_header(read)
+        write.write(before)
         if not header[0]:
             return
         end = "\r\n" if header[0].endswith("\r\n") else "\n"

@@ -96,10 +96,19 @@ class _ArrayText:
                 return self._taken(end)
 
     def _closed_element(self) -> bytes | None:
-        """The bytes up to the bracket that closes the one which begins here."""
+        """The bytes up to the bracket that closes the one which begins here.
+
+        Of a line with too many, the first of them, up to that bracket or the line's end. None if
+        the value does not begin with a bracket, or has no end.
+        """
+        if self._text[self._at : self._at + 1] not in ("[", "{"):
+            return None
         closing, in_string, length, end = list[str](), False, 0, 0
-        while length <= MAX_KEPT_BYTES and self._text[self._at : self._at + 1] in ("[", "{"):
-            for found in _SIGN.finditer(self._text, self._at + length):
+        kept: bytes | None = None
+        while True:
+            line_end = -1 if kept is None else self._text.find("\n", self._at)
+            until = len(self._text) if line_end < 0 else line_end
+            for found in _SIGN.finditer(self._text, self._at + length, until):
                 sign, end = found[0], found.end()
                 if sign == '"':
                     in_string = not in_string
@@ -107,14 +116,21 @@ class _ArrayText:
                     closing.append(_CLOSING[sign])
                 elif not in_string and sign in ("]", "}"):
                     if closing.pop() != sign:
-                        return None
+                        return kept
                     if not closing:
-                        return self._taken(end)
+                        taken = self._taken(end)[:MAX_KEPT_BYTES]
+                        return taken if kept is None else kept
             cut = self._text.endswith("\\") and end < len(self._text)
-            length = len(self._text) - self._at - cut
-            if not self._more():
-                break
-        return None
+            length = until - self._at - cut
+            if length > MAX_KEPT_BYTES and kept is None:
+                if "\n" in self._text[self._at :]:
+                    return None
+                kept = self._text[self._at :].encode("utf-8", "surrogateescape")[:MAX_KEPT_BYTES]
+            if kept is not None:
+                self._at, length = self._at + length, 0
+            if line_end >= 0 or not self._more():
+                self._at = until if kept is not None else self._at
+                return kept
 
     def _taken(self, end: int) -> bytes:
         element = self._text[self._at : end]

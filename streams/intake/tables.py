@@ -23,6 +23,7 @@ NUMBERS = ("confidence", "importance", "intensity")
 _OPENING = rf'(?<![^{DELIMITERS}])"'
 """Only at the start of a cell; a quote inside one is part of it."""
 _QUOTED = re.compile(rf'{_OPENING}[^"]*(?:""[^"]*)*"')
+_NAMED = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
 _LONGEST_HEADER = 100
 """Lines, in case its quote is never closed."""
 _UTF_16 = ("\udcff\udcfe", "\udcfe\udcff")
@@ -34,12 +35,18 @@ def is_table(path: str) -> bool:
     return path.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
 
 
-def read_header(file: io.TextIOBase) -> tuple[list[str], str]:
-    """The lines of the first row, whose names in quotes may have several; and its delimiter."""
-    lines = [file.readline()]
+def read_header(file: io.TextIOBase) -> tuple[str, list[str], str]:
+    """The lines of the first row, whose names in quotes may have several, and its delimiter.
+
+    Before them is the line with the delimiter that spreadsheets write, such as `sep=;`, or nothing.
+    """
+    first = file.readline()
+    if named := _NAMED.fullmatch(first):
+        return first, [file.readline()], named[1]
+    lines = [first]
     while lines[-1] and len(lines) < _LONGEST_HEADER and _is_open(lines):
         lines.append(file.readline())
-    return lines, delimiter_of(lines[0] if _is_open(lines) else "".join(lines))
+    return "", lines, delimiter_of(lines[0] if _is_open(lines) else "".join(lines))
 
 
 def _is_open(lines: list[str]) -> bool:
@@ -61,7 +68,7 @@ def table_rows(file: io.BufferedReader, path: str, renames: Mapping[str, str]) -
     """
     text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
     try:
-        header, delimiter = read_header(text)
+        before, header, delimiter = read_header(text)
         if header[0].startswith(_UTF_16):
             raise UsageError(f"{path} is in UTF-16: write it as UTF-8")
         lines = _Lines(chain(header, text))
@@ -71,7 +78,7 @@ def table_rows(file: io.BufferedReader, path: str, renames: Mapping[str, str]) -
             lines.check(1)
         begins = reader.line_num + 1
         for cells in reader:
-            lines.check(begins)
+            lines.check(begins + bool(before))
             if cells:
                 row: Any = cells if len(cells) > len(names) else _row(names, cells, renames)
                 yield json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogateescape")

@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.streams.intake import Form, Prepared, RawRow, RowReader, arrays, understand
+from palimpsest.streams.intake import (
+    MAX_KEPT_BYTES,
+    Form,
+    Prepared,
+    RawRow,
+    RowReader,
+    arrays,
+    understand,
+)
 
 ROWS: list[dict[str, Any]] = [
     {"owner_id": "ada", "text": "Ada lives in Paris, near the canal"},
@@ -127,6 +135,27 @@ def test_the_end_of_a_wrong_element_is_found_whatever_is_read_at_once(
     assert [raw.decode() for raw in found] == [wrong, "5", wrong]
 
 
+@pytest.mark.parametrize("behind", [b', {"text": "a"}]', b"]", b""], ids=["more", "end", "cut"])
+@pytest.mark.parametrize("more_or_less", [MAX_KEPT_BYTES, 2 * MAX_KEPT_BYTES])
+def test_of_a_huge_element_the_beginning_is_kept_and_those_after_it_are_read(
+    tmp_path: Path, behind: bytes, more_or_less: int
+) -> None:
+    """All on one line, as an export writes it."""
+    huge = b'{"text": "' + b"x" * more_or_less + b'[\\"}' + b'"}'
+    path = written(tmp_path / "rows.json", b"[1," + huge + behind)
+    first, kept, *rest = raws(path)
+    assert (first, rest) == (b"1", [b'{"text": "a"}'] if b"a" in behind else [])
+    assert len(kept) == MAX_KEPT_BYTES
+    assert huge.startswith(kept)
+
+
+def test_a_huge_element_without_an_end_is_kept_from_its_beginning(tmp_path: Path) -> None:
+    huge = b'{"text": "' + b"x" * (2 * MAX_KEPT_BYTES)
+    first, kept = raws(written(tmp_path / "rows.json", b"[1," + huge))
+    assert (first, len(kept)) == (b"1", MAX_KEPT_BYTES)
+    assert huge.startswith(kept)
+
+
 def test_an_element_without_an_end_leaves_the_lines_after_it(tmp_path: Path) -> None:
     path = written(tmp_path / "rows.json", b'[{"text": "a",\n[1}\n{"text": "b"}\n')
     assert raws(path) == [b'{"text": "a",', b"[1}", b'{"text": "b"}']
@@ -159,6 +188,18 @@ def test_a_table_is_rows(tmp_path: Path, name: str) -> None:
     assert (first.confidence, first.topics, first.metadata) == (0.5, ("a", "b"), {})
     assert (second.text, second.confidence, second.topics) == ("42", None, ("c",))
     assert second.metadata == {"mood": "calm"}
+
+
+@pytest.mark.parametrize("sign", [";", ",", "|"])
+def test_a_first_line_with_the_delimiter_is_no_header(tmp_path: Path, sign: str) -> None:
+    """Excel writes `sep=;`, and takes that sign even if another is more frequent."""
+    header = sign.join(["owner_id", "text", '"a,b;c|d"'])
+    content = f"\ufeffsep={sign}\r\n{header}\r\n{sign.join(['ada', 'Ada paints', '1'])}\r\n"
+    path = written(tmp_path / "rows.csv", content.encode())
+    wanted = {"owner_id": "ada", "text": "Ada paints", "a,b;c|d": "1"}
+    assert [json.loads(raw) for raw in raws(path)] == [wanted]
+    with pytest.raises(UsageError, match="line 4 is not closed"):
+        raws(written(path, content.encode() + f'ada{sign}"Ada'.encode()))
 
 
 def test_spaces_around_the_names_of_columns_do_not_count(tmp_path: Path) -> None:

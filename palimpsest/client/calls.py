@@ -426,7 +426,10 @@ class MemberPicture(TypedDict):
 
 
 class MemoryPicture(TypedDict):
-    """A memory with its face, its version and its members in order of arrival."""
+    """A memory with its face, its version and its members in order of arrival.
+
+    `expires_at` is absent if it never expires.
+    """
 
     memory_id: str
     owner_id: str
@@ -435,6 +438,7 @@ class MemoryPicture(TypedDict):
     version: str
     needs_composition: bool
     living: bool
+    expires_at: NotRequired[str]
     members: list[MemberPicture]
 
 

@@ -318,8 +318,13 @@ class _Naming:
             case Separated():
                 a, b = self._pair(event)
                 holds = separation(self.ledger, a, b)
-                if holds is None or holds.event_id != event.id:
-                    raise RefusedError("not_undoable", "a later statement about the pair holds")
+                if holds is None:
+                    raise RefusedError("not_undoable", "the two are not separated now")
+                if holds.event_id != event.id:
+                    raise RefusedError(
+                        "not_undoable",
+                        f"a later statement separates the two: `undo` {holds.event_id}",
+                    )
                 return WithdrawRequest(a=a.id, b=b.id, **self.said)
             case Retracted(data=data):
                 self._require_not_forgotten(event.subject, other_than=data.cause)

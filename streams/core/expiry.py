@@ -66,6 +66,10 @@ def set_expiry(command: SetExpiry, ledger: Ledger, now: datetime) -> Result:
         at = entry.expires_at
         when = "never expires" if at is None else f"expires at {at.isoformat()}"
         return Refusal("unchanged", f"this changes nothing: candidate {entry.id} {when}")
+    if command.rank == "agent" and not entry.living:
+        other = next((one.id for one in reversed(entry.memory.members) if one.living), None)
+        do = "restore it first" if other is None else f"renew {other}, which its memory still has"
+        return Refusal("not_living", f"candidate {entry.id} is hidden: {do}")
     if command.rank == "agent" and None in (entry.expires_at, command.expires_at):
         return Refusal("outranked", "only a person may decide that a memory never expires")
     if command.rank == "agent" and entry.pins:

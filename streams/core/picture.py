@@ -11,7 +11,7 @@ from palimpsest.streams.core.version import version_of
 
 def picture(memory: Memory) -> MemoryPicture:
     """A memory as a person sees it."""
-    return {
+    found: MemoryPicture = {
         "memory_id": memory.id,
         "owner_id": memory.members[0].fields.owner_id,
         "namespace": memory.namespace,
@@ -24,6 +24,9 @@ def picture(memory: Memory) -> MemoryPicture:
             for entry in memory.members
         ],
     }
+    if (ends := memory.expires_at) is not None:
+        found["expires_at"] = ends.isoformat()
+    return found
 
 
 def pictures(entries: Iterable[Entry]) -> list[MemoryPicture]:

@@ -11,6 +11,7 @@ import pytest
 
 from palimpsest import InvalidInputError, Palimpsest, RefusedError, UsageError
 from palimpsest.backends import reader as store_reader
+from palimpsest.contracts.requests import Selection
 from palimpsest.queries import recall as recalling
 
 BUS, TEA = "the bus is late again", "she drinks green tea"
@@ -166,6 +167,20 @@ def test_a_persons_expiry_stands_after_a_later_one_is_taken_back(
     store.undo(store.pin(old.memory_id)["event_id"])
     with pytest.raises(RefusedError, match="a person has decided when it expires"):
         store.renew(old.memory_id, until + DAY)
+
+
+def test_a_hidden_wording_is_not_renewed_because_the_memory_would_not_last_longer(
+    store: Palimpsest, clock: Clock
+) -> None:
+    old, new = say(store, "Ada has a big dog.", ttl="1d"), say(store, "Ada has a large dog.", ttl=9)
+    assert new.memory_id == old.memory_id
+    store.retract(Selection(candidate_id=old.candidate_id))
+    with pytest.raises(RefusedError, match=rf"not_living.*renew {new.candidate_id}"):
+        store.renew(old.memory_id, clock.now + 7 * DAY)
+    store.renew(new.candidate_id, clock.now + 7 * DAY)
+    store.forget(old.memory_id)
+    with pytest.raises(RefusedError, match=r"not_living.*restore"):
+        store.renew(new.candidate_id, clock.now + 8 * DAY)
 
 
 def test_nothing_is_kept_until_a_time_that_has_passed(store: Palimpsest, clock: Clock) -> None:

@@ -351,8 +351,15 @@ def test_a_separation_is_withdrawn_and_stated_again(memories: Palimpsest) -> Non
         memories.redo(said)
     memories.undo(said)
     assert not separated()
+    with pytest.raises(RefusedError, match="not separated"):
+        memories.undo(said)
     memories.redo(said)
     assert separated()
+    again = last_event(memories, a)
+    with pytest.raises(RefusedError, match=f"`undo` {again}"):
+        memories.undo(said)
+    memories.undo(again)
+    assert not separated()
 
 
 def test_a_bulk_request_of_two_owners_is_undone_for_one_or_for_both(memories: Palimpsest) -> None:

@@ -377,6 +377,21 @@ def test_an_agent_sees_what_has_expired_if_it_asks_and_a_person_pins_it(served: 
     served(used)
 
 
+def test_an_undone_forgetting_says_what_has_expired_meanwhile(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        async with client(server) as made:
+            ended = {"text": "The bus is late", "expires_at": "2026-01-01T00:00:00Z"}
+            await read(made, "add_memory", **ended)
+            bus = id_of(await read(made, "get_memories", show_expired=True), "The bus is late")
+            gone = await read(made, "delete_memory", memory_id=bus)
+            event = gone.partition("undo with id ")[2].split()[0]
+            shown = await made.call_tool("undo", {"id": event})
+            back = await read(made, "undo", id=event, token=shown.structured_content["token"])
+            assert re.search(r'"The bus is late" \(id \S+, expired 2026-01-01 00:00Z\)', back)
+
+    served(used)
+
+
 def test_an_agent_moves_the_end_of_a_memory_and_undoes_it(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         async with client(server) as made:

@@ -638,9 +638,9 @@ class Reason(TypedDict):
     """Why two candidates are not in one memory: `reason` is a word, `detail` a sentence.
 
     `score` fell short of `at_least` by `short_by`. `rank` is the older text's place among the texts
-    of the scope on arrival, of which the policy considers the `top` ones; `top` is
-    also the number of texts that it asks the judge about. `words` are parts of the
-    older and the newer text that differ by no edit that the guard licenses.
+    of the scope on arrival, of which the policy looks at the first `top`; if the judge was not
+    asked, `top` is the number of texts that it is asked about. `words` are parts of the older and
+    the newer text that differ by no edit that the guard licenses.
     """
 
     reason: str

@@ -26,6 +26,7 @@ from palimpsest.streams.judge.protocols.contract import (
     NO_CREDIT,
     NO_MESSAGE,
     NOT_IN_TIME,
+    NOT_REFRESHED,
     REFUSED,
 )
 from palimpsest.streams.judge.settings import (
@@ -59,12 +60,18 @@ REMEDIES = {
     NO_MESSAGE: "something else answers at this address: look at base_url of [judge]",
     SPENT: "raise daily_calls or daily_usd of [judge]",
     NO_CREDIT: "pay the service, or choose another",
+    NOT_REFRESHED: "log in to the cloud again with its own tools, or name other credentials",
     "status 402": "pay the service, or choose another",
     "status 429": "lower calls_per_second and concurrency of [judge], or wait and try again",
     REFUSED: "choose another model: this one refuses to compare texts",
     CUT: "give the model a larger context, or turn its thinking off",
 }
 """What to do about a reason for which a pair has no usable answer."""
+NO_CLOUD = {
+    "bedrock": "does the region exist, and is it reached from here? look at AWS_REGION",
+    "vertex": "does the region exist, and is it reached from here? look at CLOUD_ML_REGION",
+}
+"""What to do if there is no connection to a platform, whose address follows from the region."""
 OTHER_FORM = "serve its thinking apart, or choose another model: docs/judge.md has what is needed"
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -115,7 +122,7 @@ def examine(rules: policy.Judge, settings: ServiceSettings) -> list[Check]:
     unserved = [verdict for verdict in verdicts if not _is_served(verdict)]
     if unserved:
         detail = f"{len(unserved)} of {len(verdicts)} pairs got no answer: {_reasons(unserved)}"
-        return [Check("service", found=False, detail=detail, remedy=_remedy(unserved))]
+        return [Check("service", found=False, detail=detail, remedy=_remedy(unserved, settings))]
     service = Check("service", found=True, detail=f"{settings.protocol}, {_costs(verdicts)}")
     form = _form(verdicts)
     if not any(map(_is_usable, verdicts)):
@@ -188,9 +195,11 @@ def _counts(verdicts: Sequence[Verdict]) -> Counter[str]:
     return Counter(verdict.reasoning or verdict.answer for verdict in verdicts)
 
 
-def _remedy(verdicts: Sequence[Verdict]) -> str:
+def _remedy(verdicts: Sequence[Verdict], settings: ServiceSettings) -> str:
     """What to do about the most frequent reason."""
     [(reason, _)] = _counts(verdicts).most_common(1)
+    if reason == NO_CONNECTION and settings.platform and not settings.base_url:
+        return NO_CLOUD[settings.platform]
     return REMEDIES.get(reason) or (
         "the service fails: try again later"
         if reason.startswith("status 5")

@@ -182,9 +182,14 @@ class Service:
                     f" {self.exchange.key} and what it may be used for"
                 )
             case 404:
+                look_at = (
+                    "`model` of [judge] and the region"
+                    if self._settings.platform
+                    else ("`model` and `base_url` of [judge]")
+                )
                 raise UsageError(
                     f"the service has no model {name}, or this is not its address (status 404):"
-                    " look at `model` and `base_url` of [judge]"
+                    f" look at {look_at}"
                 )
             case None | 402 | 408 | 409 | 429:
                 return ServiceReply("unavailable", cost, failure.why)
@@ -197,9 +202,11 @@ class Service:
         self._refused += 1
         _log.warning("the judge's service refuses a request as wrong (status %d)", status)
         if not self._taken and self._refused >= REFUSED_AT_FIRST:
+            platform = self._settings.platform
+            cloud = f" Is that its name on {platform}, in this region?" if platform else ""
             raise UsageError(
                 f"the service takes no request at all (status {status}): does {name} answer in the"
-                f" form that protocol {self._settings.protocol} asks for?"
+                f" form that protocol {self._settings.protocol} asks for?{cloud}"
             )
         return ServiceReply("unusable", cost, f"status {status}", lasting=self._taken)
 

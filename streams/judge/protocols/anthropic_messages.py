@@ -17,6 +17,7 @@ from palimpsest.streams.judge.protocols.contract import (
     NO_CREDIT,
     NOT_AS_ASKED,
     NOT_IN_TIME,
+    NOT_REFRESHED,
     REFUSED,
     Asked,
     FailedRequestError,
@@ -71,7 +72,7 @@ class AnthropicMessages:
         except CredentialsError:
             raise NoCredentialsError(self.key) from None
         except self._unrefreshed:
-            raise FailedRequestError("the credentials could not be refreshed") from None
+            raise FailedRequestError(NOT_REFRESHED) from None
         except APITimeoutError:
             raise FailedRequestError(NOT_IN_TIME) from None
         except APIConnectionError:

@@ -31,11 +31,15 @@ GOOGLE_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 
 class NoCredentialsError(UsageError):
-    """There is no usable key; `key` says where one is looked up."""
+    """There is no usable key; `key` says where one is looked up.
 
-    def __init__(self, key: str) -> None:
+    `named` is a variable that is set, but names nothing that can be used.
+    """
+
+    def __init__(self, key: str, named: str | None = None) -> None:
+        what = f"correct {named}, which names none" if os.environ.get(named or "") else f"set {key}"
         super().__init__(
-            f"the judge needs a key that can be used: set {key}, or configure another service in"
+            f"the judge needs a key that can be used: {what}, or configure another service in"
             " [judge] (`palimpsest demo-judge` is to try it without one)"
         )
 
@@ -79,7 +83,7 @@ def _open_bedrock(settings: ServiceSettings) -> OpenPlatform:
         session = boto3.Session()
         found = os.environ.get("AWS_BEARER_TOKEN_BEDROCK") or session.get_credentials()
     except BotoCoreError:  # such as for a profile that does not exist
-        raise NoCredentialsError(BEDROCK_KEY) from None
+        raise NoCredentialsError(BEDROCK_KEY, "AWS_PROFILE") from None
     if not found:
         raise NoCredentialsError(BEDROCK_KEY)
     region = os.environ.get("AWS_REGION") or session.region_name  # boto3 does not read the first
@@ -107,7 +111,7 @@ def _open_vertex(settings: ServiceSettings) -> OpenPlatform:
     try:
         credentials, project = google.auth.default(scopes=[GOOGLE_SCOPE])
     except DefaultCredentialsError:
-        raise NoCredentialsError(VERTEX_KEY) from None
+        raise NoCredentialsError(VERTEX_KEY, VERTEX_KEY) from None
     project = os.environ.get("ANTHROPIC_VERTEX_PROJECT_ID") or project
     if not project:
         raise UsageError(

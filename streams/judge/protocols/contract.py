@@ -23,6 +23,7 @@ CUT = "the answer was cut off"
 NOT_IN_TIME = "no answer in time"
 NO_CONNECTION = "no connection"
 NO_CREDIT = "the account has no credit"
+NOT_REFRESHED = "the credentials could not be refreshed"
 SUM_TOLERANCE = 0.02
 """How far the sum of a choice's probabilities may be from 1: they are rounded on the wire."""
 

@@ -15,9 +15,13 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from palimpsest.cli.demo import judge as demo
+from palimpsest.cli.demo.judge import Fault
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.evidence import RecordedJudge
+from palimpsest.contracts.policy import Judge as Rules
+from palimpsest.jobs.judge_doctor import examine
 from palimpsest.streams.judge.judge import Judge
+from palimpsest.streams.judge.settings import ServiceSettings
 from tests.streams.judge.asking import Asking, pair
 
 SAME = pair("Ada has a big dog.", "ada has a big dog", "s")
@@ -178,6 +182,51 @@ def test_without_credentials_the_run_ends(
 ) -> None:
     with pytest.raises(UsageError, match=variable):
         asking.set(**settings).compare(SAME)
+
+
+@pytest.mark.parametrize(
+    ("settings", "variable"),
+    [(BEDROCK, "AWS_PROFILE"), (VERTEX, "GOOGLE_APPLICATION_CREDENTIALS")],
+)
+def test_a_variable_that_names_no_credentials_is_to_be_corrected_not_set(
+    asking: Asking, settings: dict[str, str], variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "nobody")
+    with pytest.raises(UsageError, match=f"correct {variable}, which names none"):
+        asking.set(**settings).compare(SAME)
+
+
+@pytest.mark.parametrize(
+    ("settings", "variable"), [(BEDROCK, "AWS_REGION"), (VERTEX, "CLOUD_ML_REGION")]
+)
+@pytest.mark.usefixtures("google")
+def test_the_doctor_doubts_the_region_if_a_cloud_is_not_reached(
+    settings: dict[str, str], variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The address follows from the region; here a proxy that refuses stands for a wrong one."""
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "a-token")
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    found = examine(Rules(), ServiceSettings.model_validate({**settings, "retries": 0}))
+    assert [(check.name, check.found) for check in found] == [("service", False)]
+    assert f"look at {variable}" in str(found[0].remedy)
+
+
+def test_the_doctor_says_what_to_do_about_credentials_that_are_not_refreshed(
+    asking: Asking, google: _TokenServer
+) -> None:
+    google.answers = False
+    known = {**VERTEX, "retries": 0, "base_url": asking.server.url}
+    [found] = examine(Rules(), ServiceSettings.model_validate(known))
+    assert "log in to the cloud again" in str(found.remedy)
+
+
+def test_a_model_that_a_cloud_does_not_know_may_be_in_another_region(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "a-token")
+    asking.server.fail(Fault(404))
+    with pytest.raises(UsageError, match=r"look at `model` of .judge. and the region"):
+        asking.set(**BEDROCK).compare(SAME)
 
 
 def test_without_a_region_or_a_project_the_run_ends(

@@ -67,7 +67,7 @@ class Maintenance(OpenedStore):
 
         Earlier decisions stay. UsageError for an unknown name.
         """
-        wanted = policy if isinstance(policy, Policy) else load_policy(policy)
+        wanted = load_policy(policy)
         request = policy_request(self._writer, wanted, actor)
         return self._writer.ask(request.model_copy(update={"request_id": request_id()}))
 

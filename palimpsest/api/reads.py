@@ -282,7 +282,7 @@ class Reads(OpenedStore):
         used, unless `compares_anew`. Several `processes` share the owners: guard your main
         module, as for `multiprocessing`. UsageError for a policy of another embedder.
         """
-        rules = load_policy(policy) if isinstance(policy, str) else policy
+        rules = load_policy(policy)
         log = self._reader.log
         return backtest(
             self._reader,

@@ -254,7 +254,7 @@ class Runs(Statements):
         were set for the old model. Earlier decisions stay. Raises RefusedError if any text lacks a
         vector.
         """
-        rules = load_policy(policy) if isinstance(policy, str) else policy
+        rules = None if policy is None else load_policy(policy)
         return switch_model(self._writer, model, rules, actor)
 
     def drop_old_vectors(self, *, actor: Name | None = None, dry_run: bool = False) -> OldVectors:

@@ -106,10 +106,7 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
             embedder = embedder or settings.embedder
             policy = policy or settings.opening().get("policy")
         folder = Path(path).absolute()  # also if the process changes its directory
-        if not isinstance(policy, Policy):
-            wanted = load_policy(policy or default_policy(model))
-        else:
-            wanted = policy
+        wanted = load_policy(policy or default_policy(model))
 
         def load(name: str) -> Engine:
             return load_engine(name, engine or "onnx", progress=progress)

@@ -41,11 +41,14 @@ class Columns:
         UsageError if the column of the texts is not known, or these rows lack a named column.
         """
         some = [row for row in islice(rows, LOOKED_AT) if isinstance(row, dict)]
+        names = {name for row in some for name in row}
+        if not all(isinstance(name, str) for name in names):
+            raise UsageError("the names of columns should be text")
         guess, known = guess_mapping(some, {})
         text = self.text or next(iter(guess.fields.get("text", ())), None) or _only(some)
         if some and text is None:
             raise UsageError(
-                "the column of the texts is unknown: give --text COLUMN;"
+                "the column of the texts is unknown: name it as `text` (--text COLUMN);"
                 f" the columns are {_names(known)}"
             )
         for name in (text, *self.by):

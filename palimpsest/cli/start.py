@@ -25,7 +25,7 @@ class _QuickEnd:
         if self.status is None:
             return
         try:
-            for stream in filter(None, (sys.stdout, sys.stderr)):  # None if the stream was closed
+            for stream in filter(None, (sys.stdout, sys.stderr)):
                 stream.flush()
         except (OSError, ValueError):
             return  # the interpreter flushes once more, and reports the error
@@ -35,6 +35,7 @@ class _QuickEnd:
 def main() -> None:
     """Run the command line and end the process with its exit status."""
     end_on_signals()
+    _replace_closed_streams()
     end = _QuickEnd()
     atexit.register(end)  # before a command's own handlers, so that it runs after them
     from palimpsest.cli import main as cli
@@ -45,3 +46,14 @@ def main() -> None:
         if exit_.code is None or isinstance(exit_.code, int):
             end.status = exit_.code or 0
         raise
+
+
+def _replace_closed_streams() -> None:
+    """Connect each standard stream that was closed (`>&-`) to nowhere, in the order of numbers.
+
+    Otherwise the next open file, such as a store's, would have its number and what it gets.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(nowhere, mode, encoding="utf-8"))

@@ -79,11 +79,17 @@ class OnlyServer:
         self._lock = WriterLock(folder, SERVER_LOCK)
 
     def claim(self) -> None:
-        """Take the lock if the store's folder exists; TransientError if another server holds it."""
-        if self._folder.is_dir() and not self._lock.try_acquire():
+        """Take the lock if the store's folder exists; TransientError if another server holds it.
+
+        The address of a server that was killed is removed, so that nobody reads its tokens.
+        """
+        if not self._folder.is_dir():
+            return
+        if not self._lock.try_acquire():
             other = read_endpoint(self._folder)
             at = f" at {other.url}" if other else ""
             raise TransientError(f"another process serves this store{at}")
+        remove_endpoint(self._folder)
 
     def end(self) -> None:
         """Remove the address, release the lock: another server may start while this one closes."""

@@ -51,7 +51,7 @@ class _TokenFile(Strict):
 def read_tokens(file: Path) -> tuple[Token, ...]:
     """The tokens of a TOML file, each a table `[[token]]`; UsageError if one is wrong."""
     try:
-        return _TokenFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8"))).token
+        return _TokenFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8-sig"))).token
     except OSError as error:
         raise UsageError(f"no tokens can be read from {file}: {error.strerror}") from None
     except ValidationError as error:

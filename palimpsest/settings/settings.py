@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -37,6 +38,13 @@ def _no_blank(store: object) -> object:
     if isinstance(store, str) and not store.strip():
         raise ValueError("is blank: `.` is this folder")
     return store
+
+
+class _SettingsFile(TomlConfigSettingsSource):
+    """The file of settings, which may begin with a byte order mark, as some editors write it."""
+
+    def _read_file(self, file_path: Any) -> dict[str, Any]:
+        return tomllib.loads(file_path.read_text(encoding="utf-8-sig"))
 
 
 class Settings(BaseSettings):
@@ -89,7 +97,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic's signature
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """The command line takes precedence over the environment, and that over the file."""
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+        return init_settings, env_settings, _SettingsFile(settings_cls)
 
     def over(self, **given: Any) -> Self:
         """These settings, overridden by a command's own options."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+from errno import EACCES, EPERM, EROFS
 from pathlib import Path
 from typing import Self
 
 from palimpsest.contracts.errors import StoreError, TransientError
 
 LOCK_FILE = "writer.lock"
+_MAY_NOT_WRITE = (EROFS, EACCES, EPERM)
 
 
 class WriterLock:
@@ -40,7 +42,12 @@ class WriterLock:
         try:
             file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise StoreError(f"{self._path} cannot be opened: {error.strerror}") from error
+            why = f"{self._path} cannot be opened: {error.strerror}"
+            if error.errno in _MAY_NOT_WRITE:
+                why += (
+                    "; the store can be read here, but only a copy elsewhere be changed or verified"
+                )
+            raise StoreError(why) from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -43,11 +43,14 @@ def default_policy(model: str | None = None) -> str:
     return MODEL_PRESETS.get(model or "", "standard")
 
 
-def load_policy(name_or_file: str) -> Policy:
-    """A preset by its name, or a policy file by its path (`.toml`).
+def load_policy(given: str | Policy) -> Policy:
+    """A preset by its name, a policy file by its path (`.toml`), or a policy, which is checked.
 
     Raises UsageError, which names the wrong key, for anything that is not a policy.
     """
+    if isinstance(given, Policy):
+        return _checked(given)
+    name_or_file = given
     shipped = preset_file(name_or_file)
     if shipped is not None:
         return parse_policy(shipped.read_text(), name_or_file)
@@ -56,11 +59,19 @@ def load_policy(name_or_file: str) -> Policy:
         if not file.is_file():
             known = ", ".join([*preset_names(), *MODEL_PRESETS.values()])
             raise UsageError(f"no preset and no file is named {name_or_file!r}; presets: {known}")
-        return parse_policy(file.read_text(encoding="utf-8"), name_or_file, file.parent)
+        return parse_policy(file.read_text(encoding="utf-8-sig"), name_or_file, file.parent)
     except OSError as error:
         raise UsageError(f"{name_or_file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{name_or_file} is not UTF-8 text") from None
+
+
+def _checked(policy: Policy) -> Policy:
+    """The same policy with its values in their types: `model_copy(update=…)` takes any."""
+    try:
+        return Policy.model_validate(policy.model_dump(warnings="none"))
+    except ValidationError as error:
+        raise UsageError(f"{policy.name} is not a policy: {wrong_keys(error)}") from None
 
 
 def parse_policy(text: str, origin: str, folder: Path = Path()) -> Policy:

@@ -24,7 +24,7 @@ _MODEL = "multilingual-e5-small"
 def load_language(file: Path) -> Language:
     """The language of a file. Raises UsageError, which names the wrong key or example."""
     try:
-        rules = tomllib.loads(file.read_text(encoding="utf-8"))
+        rules = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise UsageError(f"there is no language file {file}") from None
     except OSError as error:

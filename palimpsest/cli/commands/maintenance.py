@@ -34,6 +34,7 @@ from palimpsest.process.output import Progress
 if TYPE_CHECKING:
     from palimpsest.contracts.events import JudgeSet, PolicySet
     from palimpsest.settings.settings import Settings
+    from palimpsest.streams.embedder.settings import EmbedderSettings
 
 
 # -- rebuild, verify, schemas --------------------------------------------------------------------
@@ -303,6 +304,9 @@ def _model(settings: Settings) -> Iterator[DoctorFinding]:
     from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir
     from palimpsest.streams.embedder.resolve import locate
 
+    if settings.embedder is not None:
+        yield _embedding_service(settings.embedder)
+        return
     model = settings.model or _model_of_store(settings)
     try:
         name, folder = locate(model)
@@ -316,6 +320,19 @@ def _model(settings: Settings) -> Iterator[DoctorFinding]:
     else:
         yield _embedding(model, settings.engine or "onnx", folder)
     yield _graph_cache(default_cache_dir())
+
+
+def _embedding_service(service: EmbedderSettings) -> DoctorFinding:
+    """Whether the service that is set in place of a model embeds a word."""
+    from palimpsest.streams.embedder import EmbedderSource, load_engine
+
+    try:
+        engine = EmbedderSource(load_engine, given=service).engine()
+    except (ModelError, UsageError) as error:
+        remedy = "look at [embedder], or leave it out to use a model of this machine"
+        return DoctorFinding("model", found=False, detail=str(error), remedy=remedy)
+    detail = f"{engine.model}: an embedding service, {engine.dimension} dimensions"
+    return DoctorFinding("model", found=True, detail=detail)
 
 
 def _model_of_store(settings: Settings) -> str:

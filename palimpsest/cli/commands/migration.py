@@ -375,8 +375,8 @@ def _keeping(call: Invocation, policy: Policy, *, dry_run: bool) -> Iterator[Row
     with Palimpsest.open(folder, **opening) as store:
         if store.policy.hash != policy.hash:
             raise UsageError(
-                f"the store decides by {store.policy.name}, not {policy.name}: name that policy,"
-                " or another store"
+                f"the store decides by {store.policy.name} ({store.policy.hash}), not"
+                f" {policy.name} ({policy.hash}): name that policy, or another store"
             )
         yield StoreOfRows(store)
     if new:

@@ -12,6 +12,7 @@ from palimpsest import Palimpsest, StoreError, UsageError
 from palimpsest.api import store, submissions
 from palimpsest.mem0 import Memory
 from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.policies import load_policy, preset_file
 from tests.stub_engine import load_stub
 
 ADA = {"owner_id": "ada", "text": "Ada lives in Paris."}
@@ -45,6 +46,30 @@ def test_a_store_stays_where_it_was_opened(monkeypatch: pytest.MonkeyPatch) -> N
         memories.submit(ADA)
         assert len(memories.recall("ada", "Paris")) == 1
     assert not [*elsewhere.iterdir()]
+
+
+def test_a_file_of_settings_and_one_of_a_policy_may_begin_with_a_byte_order_mark() -> None:
+    rules = Path("shown.toml")
+    shown = preset_file("layered")
+    assert shown is not None
+    rules.write_text(shown.read_text(), encoding="utf-8-sig")
+    words = 'store = "of-file"\npolicy = "shown.toml"\n'
+    Path("palimpsest.toml").write_text(words, encoding="utf-8-sig")
+    with Palimpsest.open() as memories:
+        memories.submit(ADA)
+        assert (memories.folder, memories.policy.name) == (Path("of-file"), "layered")
+
+
+def test_a_policy_that_was_copied_with_values_of_other_types_is_checked(tmp_path: Path) -> None:
+    """`model_copy` takes any value; the core would fail on it at the first row of the category."""
+    standard = load_policy("standard")
+    rules = standard.model_copy(update={"expiry": {"chat": "7d"}})
+    with Palimpsest.open(tmp_path / "store", policy=rules) as memories:
+        [outcome] = memories.submit({**ADA, "category": "chat"})
+        assert memories.get(str(outcome.memory_id))["expires_at"]
+        wrong = standard.model_copy(update={"expiry": {"chat": "soon"}})
+        with pytest.raises(UsageError, match="standard is not a policy: expiry"):
+            memories.set_policy(wrong)
 
 
 def test_without_a_path_it_is_the_model_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:

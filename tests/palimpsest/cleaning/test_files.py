@@ -247,7 +247,7 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are() -> None:
         found([{"text": "a", "n": 1}], Columns("nope"))
     with pytest.raises(UsageError, match="no column user: the columns are text, n"):
         found([{"text": "a", "n": 1}], Columns("text", ("user",)))
-    with pytest.raises(UsageError, match="give --text COLUMN; the columns are a, b"):
+    with pytest.raises(UsageError, match=r"\(--text COLUMN\); the columns are a, b"):
         found([{"a": "x", "b": "y"}], Columns())
 
 

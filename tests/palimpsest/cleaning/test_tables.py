@@ -86,6 +86,8 @@ class Unreadable:
         ({"text": [DOG, LARGE]}, {}, "several texts"),
         (None, {}, "not NoneType"),
         (Unreadable(), {}, "give its rows instead"),
+        ([{1: DOG}], {}, "names of columns should be text"),
+        ([{"text": DOG}, {"text": DOG, None: DOG}], {}, "names of columns should be text"),
         ([DOG], {"keep": "oldest"}, "`keep` should be 'first', 'newest' or 'longest'"),
         ([DOG], {"within": 90}, "less than or equal to 1"),
         ([DOG], {"within": float("nan")}, "less than or equal to 1"),

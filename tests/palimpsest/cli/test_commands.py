@@ -845,6 +845,23 @@ def test_doctor_fails_where_something_needed_is_missing(
     assert "no-such-folder" in ran.out
 
 
+def test_doctor_tries_the_embedding_service_in_place_of_a_model(
+    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (
+        ("PROTOCOL", "openai"),
+        ("MODEL", "small"),
+        ("BASE_URL", "http://127.0.0.1:9/v1"),
+        ("RETRIES", "0"),
+    ):
+        monkeypatch.setenv(f"PALIMPSEST_EMBEDDER_{name}", value)
+    done = palimpsest("--json", "doctor")
+    [model] = [one for one in json.loads(done.out)["findings"] if one["name"] == "model"]
+    assert (done.status, model["found"]) == (1, False)
+    assert "no connection" in model["detail"]
+    assert "look at [embedder]" in model["remedy"]
+
+
 def test_doctor_suggests_the_extras_that_there_are(palimpsest: CommandLine) -> None:
     file = Path(__file__).parents[3] / "pyproject.toml"
     extras = set(tomllib.loads(file.read_text())["project"]["optional-dependencies"]) - {"dev"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 
@@ -53,3 +54,25 @@ def test_a_full_disk_behind_standard_output_is_told_in_a_sentence(
     assert done.returncode == 1
     assert "No space left on device" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "closed"),
+    [
+        (["--store", "STORE", "list", "ada", "--json"], ">&-"),
+        (["--store", "STORE", "log", "export", "-"], ">&-"),
+        (["--store", "STORE", "status"], "<&- >&- 2>&-"),
+        (["clean", "-", "--to", "-"], ">&-"),
+    ],
+)
+def test_a_stream_that_is_closed_leads_nowhere(
+    palimpsest: CommandLine, command: list[str], closed: str
+) -> None:
+    """No file gets its number, and the command ends as it would have."""
+    palimpsest.json("add", "ada", "Ada has a dog")
+    words = [str(palimpsest.store) if word == "STORE" else word for word in command]
+    said = f"{shlex.join([sys.executable, '-m', 'palimpsest', *words])} {closed}"
+    done = subprocess.run(said, shell=True, input=b"a\nb\n", capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, b""), done.stderr
+    assert b"bug" not in done.stderr
+    assert palimpsest.json("list", "ada")["total"] == 1

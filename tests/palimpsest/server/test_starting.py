@@ -54,6 +54,13 @@ def test_without_a_model_it_names_what_is_missing(
         asyncio.run(serve(opened, only, settings, asyncio.Event(), on_ready=lambda *_: None))
 
 
+def test_a_server_removes_the_address_of_one_that_was_killed(tmp_path: Path) -> None:
+    """Its tokens are unknown to the new server, which takes a while to be ready."""
+    write_endpoint(tmp_path, Endpoint(url="http://127.0.0.1:1", pid=1, agent="a", operator="b"))
+    with OnlyServer(tmp_path):
+        assert read_endpoint(tmp_path) is None
+
+
 @pytest.mark.parametrize(
     ("log", "told"),
     [

@@ -57,7 +57,7 @@ def test_a_file_of_settings_and_one_of_a_policy_may_begin_with_a_byte_order_mark
     Path("palimpsest.toml").write_text(words, encoding="utf-8-sig")
     with Palimpsest.open() as memories:
         memories.submit(ADA)
-        assert (memories.folder, memories.policy.name) == (Path("of-file"), "layered")
+        assert (memories.folder.name, memories.policy.name) == ("of-file", "layered")
 
 
 def test_a_policy_that_was_copied_with_values_of_other_types_is_checked(tmp_path: Path) -> None:

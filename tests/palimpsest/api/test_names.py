@@ -54,7 +54,7 @@ def test_names_are_set_again_rather_than_undone(memories: Palimpsest) -> None:
     [event_id] = ledger.events
     with pytest.raises(RefusedError, match="set the former ones again"):
         memories.undo(event_id)
-    with pytest.raises(RefusedError, match="are Ada, the user, I already"):
+    with pytest.raises(RefusedError, match="names already: Ada, the user, I"):
         memories.set_names("ada", NAMES)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from unicodedata import normalize
 
 from palimpsest.contracts.names import SPEAKER
 from palimpsest.streams.guard.data import en
@@ -72,7 +73,7 @@ def called_alike(text: str, names: tuple[str, ...]) -> str | None:
     whose reference could change with the subject. A sentence that can be turned so that the subject
     comes first is turned before.
     """
-    said = text.replace("’", "'")
+    said = _plainly(text)
     called = _called(turned(said, names) or said, names)
     return None if called is None else reworded(called, capitalised(_spoken(names)))
 
@@ -112,7 +113,7 @@ def said_of_owner(text: str, names: tuple[str, ...]) -> str:
     All possessives become *their* (*Ada uses Vim as her editor*, *I use Zed as my editor*), and a
     change what it led to (`as_state`). Either may be wrong, but joins nothing.
     """
-    plainly = without_since(text.replace("’", "'"))
+    plainly = without_since(_plainly(text))
     said = called_alike(plainly, names)
     if said is None and is_in_a_table(text, _words(plainly)):
         return _said_elsewhere(plainly, names)
@@ -189,11 +190,12 @@ def _uncontracted(rest: str) -> str:
 
 def speaks_of(text: str, names: tuple[str, ...]) -> bool:
     """Whether a text has one of an owner's names anywhere, or a pronoun of the first person."""
-    words = {part for word in _words(text.replace("’", "'")) for part in word.split("'")}
+    said = _plainly(text)
+    words = {part for word in _words(said) for part in word.split("'")}
     if is_in_a_table(text, words):
         words |= {word.removesuffix("s") for word in words} | ({"ich"} if words & _MEIN else set())
     return any(
-        name in text
+        name in said
         if is_foreign(name[-1])
         else not words.isdisjoint(_FIRST)
         if name == SPEAKER
@@ -223,7 +225,7 @@ def subject_of(text: str, names: tuple[str, ...]) -> str | None:
     It is *owner*; the word for somebody related to the owner (*sister*); or *other*, if the text
     names the owner nowhere.
     """
-    said = text.replace("’", "'")
+    said = _plainly(text)
     for name in sorted(names, key=len, reverse=True):
         rest = _rest_after(said, name)
         if rest is None:
@@ -402,6 +404,11 @@ def _is_of_something(rest: str) -> bool:
     """Whether a verb follows what the subject has; if not, *'s* may be *is* or *has*."""
     words = rest.rstrip(".").split(" ")
     return re.sub("['-]", "", words[0]).isalpha() and not _FINITE.isdisjoint(words[1:])
+
+
+def _plainly(text: str) -> str:
+    """A text as names are written: its accents in NFC, and its apostrophes of one shape."""
+    return text if text.isascii() else normalize("NFC", text).replace("’", "'")
 
 
 def _words(text: str) -> list[str]:

@@ -22,7 +22,7 @@ from palimpsest.streams.guard import (
     read,
     said_of_owner,
 )
-from palimpsest.streams.guard.names import called_alike
+from palimpsest.streams.guard.names import called_alike, speaks_of, subject_of
 
 NAMES = ("Ada", "the user", "I", "Ada Lovelace")
 SAME = """
@@ -271,6 +271,17 @@ def test_a_value_that_changed_is_of_one_frame_by_any_name() -> None:
     assert frame(read(paris, names=NAMES), read(rome, names=NAMES))
     assert not frame(kept_reading(paris), kept_reading(rome))
     assert not frame(read(paris, names=NAMES), read("Bob lives in Rome.", names=NAMES))
+
+
+@pytest.mark.parametrize("name", ["José", "철수"])
+def test_a_text_whose_accents_are_characters_of_their_own_is_of_its_owner(name: str) -> None:
+    """As a file of a Mac has them; the name is kept in NFC however it was typed."""
+    names, text = (name, "I"), f"{name} lives in Rome."
+    apart = normalize("NFD", text)
+    assert apart != text
+    for reads in (called_alike, said_of_owner, subject_of, speaks_of):
+        assert reads(apart, names) == reads(text, names)
+    assert speaks_of(apart, names)
 
 
 declared: TypeAdapter[tuple[str, ...]] = TypeAdapter(OwnerNames)

@@ -110,7 +110,7 @@ def _times(row: dict[str, Any]) -> dict[str, Any]:
 def _message(number: int, row: dict[str, Any]) -> Message:
     own = {name: row[name] for name in ("role", "content", *TIMES) if name in row}
     try:
-        return Message.model_validate_json(orjson.dumps(own))
+        return Message.model_validate(own)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "it"

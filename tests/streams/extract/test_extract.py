@@ -318,3 +318,11 @@ def test_what_a_user_stated_is_kept_in_every_script(said: str, stated: list[str]
 def test_what_a_message_has_besides_is_not_read() -> None:
     nested = b'{"role": "user", "content": "x", "tools": ' + b"[" * 300 + b"]" * 300 + b"}"
     assert read_conversation([nested]) == [Message(role="user", content="x")]
+
+
+@pytest.mark.parametrize("field", ["role", "content", "at"])
+def test_a_field_of_a_message_that_is_nested_deeply_is_named(field: str) -> None:
+    row = {"role": '"user"', "content": '"x"'} | {field: "[" * 300 + "]" * 300}
+    line = "{" + ", ".join(f'"{name}": {value}' for name, value in row.items()) + "}"
+    with pytest.raises(UsageError, match=f"line 1 is not a message: {field}: "):
+        read_conversation([line.encode()])

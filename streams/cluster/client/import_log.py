@@ -36,11 +36,12 @@ async def import_lines(
     interrupted import leaves topics that are not empty: recreate them, and start again. Running
     workers are fenced, and read the imported decisions when they restart.
     """
-    with as_transient("recreate the topics, and import again"):
+    with as_transient("repeat the command"):
         await _require_empty(connection, topics)
-        for _ in exported_events(read()):
-            pass
-        producers = [PartitionProducer(connection, topics, p) for p in range(topics.partitions)]
+    for _ in exported_events(read()):
+        pass
+    producers = [PartitionProducer(connection, topics, p) for p in range(topics.partitions)]
+    with as_transient("recreate the topics, and import again"):
         try:
             for producer in producers:
                 await producer.start()

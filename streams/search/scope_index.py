@@ -103,6 +103,11 @@ def _searchable(vector: Vector) -> SearchVector:
         raise SearchError(_cannot(error)) from error
 
 
+def _is_searchable(vector: Vector, dimension: int | None) -> bool:
+    """Whether a vector has this dimension, and only finite numbers."""
+    return _dimension(vector) == dimension and bool(np.isfinite(vector_of(vector)).all())
+
+
 def _cannot(error: ValueError) -> str:
     return f"the scope cannot be searched for a newcomer: {error}"
 
@@ -213,13 +218,16 @@ class _Rows:
             self._put_words(row, text, new=new, out=entry is None)
 
     def _put_vector(self, row: int, vector: Vector | None, *, new: bool) -> None:
-        """Set the vector of a row; the first one determines the dimension of all."""
+        """Set the vector of a row; as long as there is any, all have the dimension of the first."""
         if vector is not None:
             dimension = _dimension(vector)
             if self.vectors is None:
                 self.vectors = VectorIndex(dimension)
             if dimension != self.vectors.dimension:
-                raise ValueError(f"need float16 {(self.vectors.dimension,)}, got {(dimension,)}")
+                if any(self._waiting) or self.vectors.has_any:
+                    need = self.vectors.dimension
+                    raise ValueError(f"need float16 {(need,)}, got {(dimension,)}")
+                self.vectors, self._waiting = VectorIndex(dimension), [None] * len(self.entries)
         index = self.vectors
         if new:
             self._waiting.append(vector)
@@ -252,6 +260,13 @@ class _Rows:
         waiting.clear()
         return index
 
+    def _index_for(self, dimension: int) -> VectorIndex | None:
+        """The index of all rows; None if none is left, and they had another dimension."""
+        index = self._index()
+        if index is not None and index.dimension != dimension and not index.has_any:
+            return None
+        return index
+
     def near(
         self, query: SearchVector, floor: float, limit: int, *, best: bool = False
     ) -> list[SearchHit]:
@@ -260,7 +275,7 @@ class _Rows:
         With `best`, the best row even if it is below the floor.
         """
         try:
-            index = self._index()
+            index = self._index_for(len(query.recorded))
             return index.near(query, floor, limit=limit, best=best) if index is not None else []
         except ValueError as error:
             raise SearchError(_cannot(error)) from error
@@ -268,7 +283,7 @@ class _Rows:
     def near_each(self, queries: Float16, floor: float, limit: int) -> list[list[SearchHit]]:
         """Like `near` with `best`, for each query (b, dimension)."""
         try:
-            index = self._index()
+            index = self._index_for(queries.shape[1])
             if index is None:
                 return [[] for _ in queries]
             return index.above(queries, floor, limit=limit, best=True)
@@ -333,18 +348,29 @@ class _Rows:
 
 
 class _Gone:
-    """The forgotten texts of a scope whose rewordings wait for a person; most scopes have none."""
+    """The forgotten texts of a scope whose rewordings wait for a person; most scopes have none.
+
+    A text whose vector cannot be compared with a new candidate's is found by its words alone:
+    nobody can take it out of the search, as people can a living text.
+    """
 
     def __init__(self, scope: Scope, reach: Reach) -> None:
         self._scope = scope
         self._reach = reach
-        self._rows = _Rows(reach.tokens)
+        self._begin(None)
+
+    def _begin(self, dimension: int | None) -> None:
+        """Index all texts anew, for candidates with vectors of a dimension."""
+        self._dimension = dimension
+        self._rows = _Rows(self._reach.tokens)
         self._texts: list[Distinct] = []
         self._row_of: dict[Distinct, int] = {}
         self._seen = 0
 
     def near(self, admit: Admit, query: SearchVector | None) -> tuple[Neighbour, ...]:
         """Forgotten texts near the new candidate, with exact scores."""
+        if query is not None and len(query.recorded) != self._dimension:
+            self._begin(len(query.recorded))
         self._follow()
         scored: dict[int, tuple[float | None, float | None]] = {}
         if query is not None and self._reach.cosine_top:
@@ -365,7 +391,9 @@ class _Gone:
             row = self._row_of.setdefault(distinct, len(self._texts))
             if row == len(self._texts):
                 self._texts.append(distinct)
-            self._rows.put(row, distinct.guarded, text, distinct.vector_of(self._reach.model))
+            vector = distinct.vector_of(self._reach.model)
+            usable = vector is not None and _is_searchable(vector, self._dimension)
+            self._rows.put(row, distinct.guarded, text, vector if usable else None)
         self._seen = len(journal)
 
 

@@ -49,6 +49,11 @@ class VectorIndex:
     def __len__(self) -> int:
         return len(self._rows)
 
+    @property
+    def has_any(self) -> bool:
+        """Whether there is a row that was not removed."""
+        return bool(self._rows.living[: len(self)].any())
+
     def append(self, vector: SearchVector) -> int:
         """Add a vector and return its row. Raises ValueError if it has another dimension."""
         return self._rows.append(self._checked(vector))

@@ -252,6 +252,49 @@ def test_a_scope_is_searched_again_once_an_unusable_vector_is_retracted(
         assert asked(runtime, found) == (first.candidate_id,)
 
 
+@pytest.mark.parametrize("search", ["candidates", "memories"])
+def test_a_scope_is_searched_again_once_its_only_vector_of_another_length_is_retracted(
+    tmp_path: Path, search: Literal["candidates", "memories"]
+) -> None:
+    """The first vector says how long all are: no longer, once it is gone."""
+    engine = Changed()
+    engine.change = lambda vector: vector[:200]
+    policy = rules(CosineCheck(check="cosine", zones=(GRAY,)), search=search)
+    with Runtime(tmp_path / "log.sqlite", policy=policy, engine=engine) as runtime:
+        (unusable,) = runtime.submit(row_of(1))
+        engine.change = None
+        with pytest.raises(SearchError):
+            runtime.submit(row_of(2, 2))
+        selection = Selection(candidate_id=unusable.candidate_id)
+        execute(runtime.writer, RetractRequest(request_id=str(uuid4()), selection=selection))
+        runtime.writer.commit()
+        (first,) = runtime.submit(row_of(3, 3))
+        assert asked(runtime, first) == ()
+        (found,) = runtime.submit(row_of(4, 4))
+        assert asked(runtime, found) == (first.candidate_id,)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda vector: vector[:200], lambda vector: vector * np.float16("nan")]
+)
+def test_a_forgotten_text_with_an_unusable_vector_stops_nothing(
+    tmp_path: Path, change: Callable[[Numbers], Numbers]
+) -> None:
+    """It can never be compared, and to forget it is what a person would try."""
+    lenient = ASKING.model_copy(update={"search_fails": "store"})
+    engine = Changed()
+    with Runtime(tmp_path / "log.sqlite", policy=lenient, engine=engine) as runtime:
+        (first,) = runtime.submit(row_of(1))
+        engine.change = change
+        (unusable,) = runtime.submit(row_of(2, *range(10, 20)))
+        engine.change = None
+        runtime.writer.use_policy(lenient.model_copy(update={"search_fails": "stop"}))
+        for gone in (first, unusable):
+            forget(runtime, gone.candidate_id)
+        (found,) = runtime.submit(row_of(5, 5))
+        assert asked(runtime, found) == (first.candidate_id,)
+
+
 def forget(runtime: Runtime, candidate_id: str | None) -> str:
     """Forget a memory so that a person is asked; the request."""
     request = ForgetRequest(request_id=str(uuid4()), memory_ids=(str(candidate_id),), again="ask")

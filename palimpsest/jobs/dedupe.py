@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -173,7 +174,7 @@ async def _as_shown(
 def _changes_since(writer: StoreWriter, wanted: Wanted, position: str) -> str:
     """Describe the events after a position of the log, for a few owners at most."""
     log = writer.reader.log
-    if not position.isdecimal() or (after := int(position)) > log.head():
+    if not re.fullmatch(r"\d{1,18}", position) or (after := int(position)) > log.head():
         return "the plan does not say when it was made"
     policies = [found and found.data.hash for found in (log.last_policy(after), log.last_policy())]
     told = ["the policy has changed"] if policies[0] != policies[1] else []

@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from palimpsest.api.store import Palimpsest
-from palimpsest.cli.commands import cluster, serving
+from palimpsest.cli.commands import cluster, ingestion, serving
 from palimpsest.cli.demo import judge as demo_judge
 from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.client.__main__ import main as client_main
@@ -717,7 +717,9 @@ def test_extract(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(extracting, "extract_candidates", noted)
     chat = palimpsest.file(["a line"], "chat.jsonl")
-    assert palimpsest("extract", chat, "--owner", "ada").status == 0
+    with monkeypatch.context() as closed:
+        closed.setattr(ingestion, "get_binary_stream", lambda _: pytest.fail("it may be closed"))
+        assert palimpsest("extract", chat, "--owner", "ada").status == 0
     assert asked.pop() == {
         "lines": [b"a line\n"],
         "about": {"owner_id": "ada"},

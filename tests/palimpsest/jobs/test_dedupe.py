@@ -121,7 +121,7 @@ def test_a_dry_run_writes_nothing_and_the_real_one_does_just_that(
 
 
 @embedded_alone
-@pytest.mark.parametrize("position", ["", "²", "9" * 30])
+@pytest.mark.parametrize("position", ["", "²", "9" * 30, "9" * 5_000])
 def test_a_plan_with_no_position_of_the_log_is_refused(
     ada: Speaker, asking: JudgeSettings, position: str
 ) -> None:

@@ -37,6 +37,8 @@ from palimpsest.web.sessions import (
 ENTER = f"{PAGES}/enter"
 LONGEST_NAME = 100
 _NAME = TypeAdapter(Annotated[Name, StringConstraints(max_length=LONGEST_NAME)])
+_BY_NUMBER = re.compile(r"\\[1-9]|\(\?\([1-9]")
+"""A reference to a group by its number in a regular expression."""
 LINKS = "/links"
 """Where a program requests a link with an operator's token; no page, so tokens are accepted."""
 
@@ -105,12 +107,16 @@ def add(door: Door, coming: Callable[[], None], leaving: Callable[[WebSession], 
 def _both(own: re.Pattern[str], wanted: str) -> re.Pattern[str]:
     """Owners that match both patterns: nobody can let others see more than they see themselves.
 
-    The operator's own pattern comes first, so that it keeps the numbers of its groups.
+    The operator's own pattern comes first, so that it keeps the numbers of its groups; a wanted
+    pattern that refers to groups by number is refused then, because its numbers would be others.
     """
+    unfit = ProblemError(422, "invalid", "`owners` does not go with your own pattern")
+    if own.groups and _BY_NUMBER.search(wanted):
+        raise unfit
     try:
         return re.compile(rf"(?=(?:{own.pattern})\Z)(?:{wanted})")
-    except re.error:
-        raise ProblemError(422, "invalid", "`owners` does not go with your own pattern") from None
+    except (re.error, RecursionError):
+        raise unfit from None
 
 
 async def _enter(door: Door, visit: Visit) -> Response:

@@ -248,9 +248,7 @@ def extract(
     call = invocation(context)
     named = {"owner_id": owner, "namespace": namespace, "session_id": session}
     folder = call.settings.store if call.settings.store.is_dir() else None
-    with (
-        nullcontext(get_binary_stream("stdin")) if file == "-" else open_file(Path(file))
-    ) as lines:
+    with nullcontext(get_binary_stream("stdin")) if file == "-" else open_file(Path(file)) as lines:
         found = extract_candidates(
             lines,
             {name: value for name, value in named.items() if value is not None},

@@ -7,6 +7,7 @@ import html
 import json
 import logging
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from palimpsest.server_process.run import serve
 from palimpsest.settings.serve import ServeSettings
 from palimpsest.web.board.board import ReviewBoard
 from palimpsest.web.door import MOST_FIELDS
-from palimpsest.web.entering import link_path
+from palimpsest.web.entering import _both, link_path
 from palimpsest.web.rendering import STATIC
 from palimpsest.web.sessions import SESSION_SECONDS, Sessions, cookie_name, set_cookie
 from tests.palimpsest.server.conftest import Server, Use, secret, serving, token
@@ -320,6 +321,27 @@ def test_a_wanted_pattern_does_not_change_what_the_operators_own_refers_to(tmp_p
                 assert page.status_code == status, owner
 
     asyncio.run(used())
+
+
+@pytest.mark.parametrize("wanted", [r"(.)-\1", "(a)?-(?(1)a|b)"])
+def test_a_wanted_pattern_that_would_mean_another_is_refused(wanted: str, tmp_path: Path) -> None:
+    """Its groups have other numbers beside those of the operator's own."""
+
+    async def used() -> None:
+        async with serving(tmp_path / "store", (token("lead", "(a|b)-.*", "operator"),)) as server:
+            body = {"name": "lin", "owners": wanted}
+            assert (await server.ask("POST", "/links", body, name="lead")).status_code == 422
+
+    asyncio.run(used())
+
+
+def test_a_wanted_pattern_that_nests_as_far_as_one_may_is_refused() -> None:
+    wanted = "a"
+    with suppress(RecursionError):
+        while re.compile(f"({wanted})"):
+            wanted = f"({wanted})"
+    with pytest.raises(ProblemError, match="does not go with your own pattern"):
+        _both(re.compile("a|b"), wanted)
 
 
 def test_every_page_forbids_foreign_and_inline_code(served: Use[None]) -> None:

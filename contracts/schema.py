@@ -75,7 +75,7 @@ def candidate_row() -> Schema:
     fields["text"] |= {"minLength": 1, "maxLength": MAX_TEXT_BYTES, "pattern": _NOT_BLANK}
     fields["text"]["description"] = f"At most {MAX_TEXT_BYTES} bytes of UTF-8."
     fields["created_at"] = fields["occurred_at"] | {"description": "Another name of occurred_at."}
-    began = "Time of the session's first message, which names a session without a session_id."
+    began = "Time of the session's first message. It identifies a session that has no session_id."
     fields["session_began_at"] = fields["occurred_at"] | {"description": began}
     required = {"required": ["owner_id", "text"], "additionalProperties": True}
     return schema | {"properties": fields} | required
@@ -92,14 +92,13 @@ def producer_schemas() -> dict[str, Schema]:
     row = candidate_row()
     definitions = row.pop("$defs")
     candidate = row | {"description": "A candidate; the envelope's `time` is when it was sent."}
-    session = _notice("session_id", "Of one session of the owner.")
+    member = "The candidate id of any member of the memory that was used."
+    session = _notice("session_id", "The id of one of the owner's sessions.")
     return {
         "said.candidate.v1.json": _envelope("candidate", candidate) | {"$defs": definitions},
         "said.session_ended.v1.json": _envelope("session_ended", session),
         "said.compacted.v1.json": _envelope("compacted", session),
-        "said.accessed.v1.json": _envelope(
-            "accessed", _notice("candidate_id", "Of any member of the memory that was used.")
-        ),
+        "said.accessed.v1.json": _envelope("accessed", _notice("candidate_id", member)),
     }
 
 
@@ -110,8 +109,8 @@ def answer() -> Schema:
     ways: dict[str, Schema] = {
         "done": {
             "type": "object",
-            "description": "What the request's command prints. Of lists that are too long for a"
-            " record only the ends are kept, and `left_out` counts the missing entries of each.",
+            "description": "What the request's command prints. If a list is too long for a record,"
+            " only its last entries are kept; `left_out` counts the missing ones of each list.",
         },
         "refused": refused | {"required": ["reason", "detail"]},
         "usage": text | {"description": "What is wrong with the request itself."},
@@ -130,7 +129,7 @@ def progress() -> Schema:
     count = {
         "type": "integer",
         "minimum": 0,
-        "description": "The number of its commands run so far.",
+        "description": "The number of its commands that have run so far.",
     }
     return {"type": "object", "properties": {"so_far": count}, "required": ["so_far"]}
 

@@ -15,7 +15,7 @@ class Added(TypedDict):
     """The outcome of an offered memory. `known`: it was offered before, with the same id.
 
     `windows`: the number of parts in which a text longer than the model's input is embedded.
-    `frame`: earlier memories that say the same up to one value, or whose change the new one tells
+    `frame`: earlier memories that differ in one value only, or whose change the new one tells
     of, newest first, to `update` if it replaces them.
     """
 

@@ -1,9 +1,10 @@
 """MCP over standard input and output, for clients that start a process: a proxy of the server.
 
-It forwards JSON-RPC messages under ids of its own, and gives each answer the client's id, whatever
-its form. The only state that it keeps is the negotiated version. Calls of tools are forwarded one
-after the other, so that pipelined writes keep their order. If the server ends, it is found or
-started again, and the request is retried under the same key, so that nothing is done twice.
+It forwards JSON-RPC messages under ids of its own, and gives each answer the id that the client
+used, whether a string or a number. The only state that it keeps is the negotiated version. Calls of
+tools are forwarded one after the other, so that pipelined writes keep their order. If the server
+ends, it is found or started again, and the request is retried under the same key, so that nothing
+is done twice.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from uuid import uuid4
 from .errors import ClientError, ServerUnreachable
 
 THREADS = 8
-"""Maximum number of concurrent requests of one client, calls of tools not counted."""
+"""Maximum number of concurrent requests of one client, apart from calls of tools."""
 ANSWER_SECONDS = 120.0
 AGAIN_SECONDS = 60.0
 """How long a request is retried while the server is unreachable or busy."""
@@ -53,7 +54,7 @@ class Address(Protocol):
 
     @property
     def url(self) -> str:
-        """Its address, without a path of its own."""
+        """Its address; a path in it is a prefix of every request's path."""
 
     @property
     def agent(self) -> str | None:
@@ -62,7 +63,7 @@ class Address(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """A server that was given tokens; ClientError if its URL is not of HTTP."""
+    """A server that was given tokens; ClientError if its URL is not an HTTP or HTTPS URL."""
 
     url: str
     agent: str | None = None
@@ -106,7 +107,8 @@ class _Request:
 class Shim:
     """One client's messages, for one owner. `find` returns the server when it is ready.
 
-    The client sees the messages of `find`'s exceptions of the type `told`; any other is a bug.
+    If `find` raises an exception of the type `told`, the client sees its message; any other
+    exception is a bug.
     """
 
     def __init__(

@@ -50,7 +50,7 @@ class Source(Protocol):
 
     @property
     def share(self) -> float | None:
-        """The share that was read so far (0-1); None if unknown."""
+        """The share that has been read so far (0-1); None if unknown."""
 
     def rows(self) -> Iterator[Item]:
         """All rows, the same ones in the same order each time."""
@@ -65,4 +65,4 @@ def one_of(names: Sequence[str], wanted: str | None, what: str) -> str:
         return wanted
     listed = ", ".join(names) or "none"
     asked = f"there is no {what} {wanted}" if wanted else f"name the {what} with --table"
-    raise UsageError(f"{asked}: there are {listed}" if names else f"there is no {what} in it")
+    raise UsageError(f"{asked}: there are {listed}" if names else f"the source has no {what}")

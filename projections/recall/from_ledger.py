@@ -33,7 +33,7 @@ NEARLY = 1e-3
 MOST_RECOLLECTED = 64
 """Number of owners whose decoded vectors are kept for the next question."""
 MOST_IN_MEMORY = 100_000
-"""Number of a loaded owner's candidates up to which scanning them all is faster than LanceDB."""
+"""Up to this number of candidates of a loaded owner, scanning all is faster than LanceDB."""
 FUSION = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke & Buettcher, 2009)."""
 NOT_MENTIONED: Mapping[str, int] = MappingProxyType({})
@@ -42,7 +42,7 @@ FEW_CHANGED = 4
 
 
 class _Known(NamedTuple):
-    """What is cached of a memory; renewed after an event has changed the memory."""
+    """What is cached about a memory; renewed after an event has changed the memory."""
 
     memory: Memory
     seen: int
@@ -83,8 +83,8 @@ class Recollection:
     ) -> list[Recalled]:
         """The hits among these memories and `others`, which were ranked elsewhere.
 
-        `names` are those of the owner, declared or presumed. Memories in `mentioning`, which
-        mention the query, move up; it has their ids and ranks.
+        `names` are those of the owner, declared or presumed. `mentioning` has the ids and
+        ranks of memories that mention the query; these move up.
         """
         scores = self._scores(query)
         order = np.argsort(-scores, kind="stable")
@@ -205,7 +205,7 @@ class Recollection:
         return True
 
     def _renew(self, looked_at: Mapping[int, _Known]) -> None:
-        """Replace what is known of some memories, by number; further numbers are new memories."""
+        """Replace what is known about memories, by number; further numbers are new memories."""
         stay = ~np.isin(self._by, list(looked_at))
         rows = [row for known in looked_at.values() for row in known.rows]
         by = [number for number, known in looked_at.items() for _ in known.rows]
@@ -288,7 +288,7 @@ class Recollections:
     def of(
         self, ledger: Ledger, query: Query, *, however_large: bool = False
     ) -> Recollection | None:
-        """The recollection of a ledger; None if its vectors are another model's.
+        """The recollection of a ledger; None if its vectors have another dimension.
 
         Also None if LanceDB is faster, unless `however_large`.
         """

@@ -210,8 +210,8 @@ SO_FAR = "/so-far"
 def answer_record(topic: str, request_id: str, answer: Answer | SoFar) -> Outgoing:
     """The answer to a request, or its progress.
 
-    If it is too large for a record, its longest lists are cut; their ends are kept, and `left_out`
-    has the number of missing entries of each.
+    If it is too large for a record, its longest lists are cut: only their last entries are kept,
+    and `left_out` has the number of missing ones of each list.
     """
     body = orjson.dumps(answer.to_json())
     while (

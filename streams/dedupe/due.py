@@ -40,6 +40,7 @@ def not_due(ledger: Ledger, rule: Dedupe, step: BatchStep, due: datetime) -> Ski
         last_due = last.due.isoformat(timespec="seconds")
         soon = (
             f"the last run was due at {last_due}, and the policy requires {rule.hours:g} h between"
+            " runs"
         )
         return Skipped("too_soon", soon)
     return None

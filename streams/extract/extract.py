@@ -33,7 +33,7 @@ _DENSE = rf"{HAN}{KANA}\uac00-\ud7a3"
 _WORD = re.compile(rf"[{_DENSE}]|(?:(?![{_DENSE}])\w)\S*?(?=[\s{_DENSE}]|$)")
 """A word; in Chinese, Japanese and Korean a character counts as one."""
 ANSWERS = 40
-"""The length of an answer, in entries (`streams.judge.messages.answer_limit`)."""
+"""The number of entries for which an answer has room (`streams.judge.messages.answer_limit`)."""
 
 
 @dataclass(slots=True)
@@ -82,7 +82,8 @@ async def extract(
 ) -> AsyncIterator[Extraction]:
     """The candidates of a conversation, part by part; `about` has the fields of all of them.
 
-    The session is the one in `about`; without it, it follows from the time of the first message.
+    The session is the one in `about`; if there is none, its id follows from the time of the first
+    message.
     """
     first = next((message.at for message in messages if message.at), None)
     if first is not None:
@@ -99,7 +100,7 @@ async def extract(
 
 
 def statements(messages: Sequence[Message], about: dict[str, str]) -> list[dict[str, Any]]:
-    """The candidates of a conversation without a model: its users' statements, verbatim.
+    """The candidates of a conversation, found without a model: its users' statements, verbatim.
 
     Questions, courtesies and sentences with too few words are left out.
     """

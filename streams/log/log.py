@@ -60,7 +60,7 @@ class Log(Database):
         return self.append_lines([(event, encode(event)) for event in events])
 
     def append_lines(self, events: Sequence[tuple[AnyEvent | Envelope, bytes]]) -> list[int]:
-        """Like `append`, for events with their lines as written."""
+        """Like `append`, for events together with their lines, as written."""
         self.require_transaction()
         first = self.head() + 1
         positions = list(range(first, first + len(events)))
@@ -102,12 +102,12 @@ class Log(Database):
         ]
 
     def follow_touched(self, owner_id: str, touched: Touched, position: int) -> None:
-        """Update the pending questions and texts without vectors, from the changes of a fold."""
+        """Update the lists of pending questions and of texts without vectors, after a fold."""
         if touched.questions or touched.texts or touched.unembedded:
             self.verifications.follow(touched, self._number_of(owner_id), position)
 
     def find_questions(self, owner_ids: Iterable[str]) -> None:
-        """Like `follow_touched`, for all events of owners, which are folded one after another."""
+        """Like `follow_touched`, for all events of some owners, folding one owner after another."""
         for owner_id in owner_ids:
             for position, touched in touched_by(owner_id, self.of_owner(owner_id)):
                 self.follow_touched(owner_id, touched, position)
@@ -162,7 +162,7 @@ class Log(Database):
     def end(self) -> tuple[int, tuple[int, ...] | None]:
         """The last position, and the next offset of each partition if it follows a cluster.
 
-        Both are of one state of the log, to which others may be writing.
+        Both are read from one state of the log, even while others write to it.
         """
         followed = [
             *self.rows(
@@ -202,8 +202,8 @@ class Log(Database):
 
         They are read `chunk` at a time. The owner `""` has the events about the store, and about
         inputs with an unknown owner. Every other owner also has the store's events that change the
-        vectors by which texts are compared. DamagedEventError for the first event that cannot be
-        folded.
+        vectors by which texts are compared. If read from the start, DamagedEventError for the first
+        event that cannot be folded.
         """
         events = self._of_owner(owner_id, after, upto, chunk)
         if not after:
@@ -275,7 +275,7 @@ class Log(Database):
         return _decoded(found)[0] if found else None
 
     def of_request(self, request_id: str) -> list[Recorded]:
-        """The events with the answer to a request, in order; empty if it is unknown."""
+        """The events that a request caused, in order; empty if it is unknown."""
         where = "WHERE position IN (SELECT position FROM requests WHERE id = ?) ORDER BY position"
         return _decoded(self._read(where, (_key(request_id),), None))
 
@@ -338,7 +338,7 @@ class Log(Database):
         ]
 
     def policies(self) -> dict[str, Policy]:
-        """Every policy that was ever in force, by the hash that decisions have."""
+        """Every policy that was ever in force, by the hash that decisions refer to."""
         found = self._read("WHERE position IN (SELECT position FROM policies)", (), None)
         events = (recorded.event for recorded in _decoded(found))
         return {
@@ -390,7 +390,7 @@ def _decoded(lines: Iterable[Line]) -> list[Recorded]:
 
 
 def _key(event_id: str) -> bytes:
-    """The 16 bytes of a UUID, a third of its text; ValueError for anything else."""
+    """A UUID as 16 bytes, less than half the size of its text; ValueError for anything else."""
     key = bytes.fromhex(event_id.replace("-", ""))
     if len(key) != UUID_BYTES:
         raise ValueError("not a uuid")

@@ -22,7 +22,7 @@ CREATE TABLE policies (
     position INTEGER PRIMARY KEY
 );
 
--- Which events have the answer to a request.
+-- Which events a request caused.
 CREATE TABLE requests (
     id       BLOB    NOT NULL,
     position INTEGER NOT NULL,

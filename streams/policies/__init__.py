@@ -16,7 +16,7 @@ from palimpsest.streams.policies.languages import with_languages
 
 
 def preset_file(name: str) -> Traversable | None:
-    """The file of a shipped preset; None if there is none of this name."""
+    """The file of a shipped preset; None if no preset has this name."""
     if name in preset_names():
         return files(__name__).joinpath(f"{name}.toml")
     if name in MODEL_PRESETS.values():
@@ -67,7 +67,7 @@ def load_policy(given: str | Policy) -> Policy:
 
 
 def _checked(policy: Policy) -> Policy:
-    """The same policy with its values in their types: `model_copy(update=…)` takes any."""
+    """The policy, validated: `model_copy(update=…)` accepts values of any type."""
     try:
         return Policy.model_validate(policy.model_dump(warnings="none"))
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""What a model can do after an error: one sentence for each reason, naming only its tools."""
+"""What a model can do after an error: a sentence for each reason, naming only an agent's tools."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ LOOK = "search_memories, find_memories and get_memories show the ids of this own
 HISTORY = "memory_history shows what happened to a memory, with the ids that can be undone"
 JOINS = "memory_joins shows the joins of a memory, with their ids"
 READ_AGAIN = "read it again with get_memory, and repeat the call with the new version"
-PREVIEW_AGAIN = "look at it again for a new token, and repeat the call with that"
+PREVIEW_AGAIN = "preview it again to get a new token, and repeat the call with it"
 BY_PERSON = "only a person can change this: do not try again, tell the user"
-NOTHING = "there is nothing to do: it is so already"
+NOTHING = "nothing to do: this is already the case"
 APART = "they stay apart; if that is wrong, tell the user"
 AGAIN = "make the same call again in a few seconds"
 
@@ -34,21 +34,20 @@ NEXT_STEPS: Mapping[str, str] = {
     "supported": JOINS,
     "moved_on": READ_AGAIN,
     "precondition_failed": READ_AGAIN,
-    "another_plan": "preview it again without token, and pass the new one",
+    "another_plan": "preview it again without `token`, and pass the new token",
     "outranked": BY_PERSON,
     "overtaken": BY_PERSON,
     "confirmed": BY_PERSON,
     "forgotten": "the user asked to forget this text: leave it out unless the user says it again",
-    "not_living": "it is forgotten: undo with the id of the forgetting brings it back",
-    "expired": "only a person can pin it: add_memory says it anew",
+    "not_living": "it is forgotten; to bring it back, call undo with the id of that forgetting",
+    "expired": "only a person can pin it; store the text with add_memory instead",
     "retracted_already": NOTHING,
     "unchanged": NOTHING,
     "one_memory": NOTHING,
     "same_candidate": "name two different memories",
     "same_text": "another memory says this: get_memory shows it, and update_memory with `merge`"
     " unites the two",
-    "lives_elsewhere": "call update_memory again with `merge` if the two are one thing",
-    "texts_stay": "call it again for all memories that say this",
+    "lives_elsewhere": "call update_memory again with `merge` if both are about the same thing",
     "separated": APART,
     "not_separated": NOTHING,
     "two_namespaces": APART,
@@ -64,7 +63,7 @@ NEXT_STEPS: Mapping[str, str] = {
     "invalid": "correct it, and call again",
     "bad_request": "correct it, and call again",
     "too_large": "send less at once",
-    "forbidden": "this token may not do it: tell the user",
+    "forbidden": "this token does not allow it: tell the user",
     "unauthorized": "this token is not accepted: tell the user",
     "embedder_down": AGAIN,
     "unavailable": AGAIN,
@@ -85,7 +84,7 @@ def next_step(problem: ProblemError, fields: Collection[str]) -> str | None:
 
 
 def wrong_fields(error: ValidationError, problem: ProblemError) -> Iterator[str]:
-    """What is wrong with each field; an unknown field's name, unless that could be a text."""
+    """What is wrong with each field; names an unknown one unless that could be a user's text."""
     for wrong, told in zip(error.errors(include_input=False), problem.more["errors"], strict=False):
         match wrong:
             case {"type": "extra_forbidden", "loc": (*_, str(name))} if FIELD_NAME.fullmatch(name):

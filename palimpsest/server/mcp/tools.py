@@ -1,4 +1,4 @@
-"""The tools over MCP: the operations of the table, under the names of mem0's server."""
+"""The tools over MCP: the operations of the table, named as in mem0's server if it has them."""
 
 from __future__ import annotations
 

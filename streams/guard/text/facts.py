@@ -42,7 +42,7 @@ _MARKED = frozenset(_PLAIN_DAYS.keys() | NUMBER_WORDS | MONTHS.keys())
 def mark(words: list[str]) -> list[str]:
     """``words`` with every number, date, time, unit and version as one marked term, in place.
 
-    Returns `words` itself if it has only plain words and marks.
+    Returns `words` itself if it has only plain words and punctuation.
     """
     distinct = set(words)
     others = {word for word in distinct if not word.isalpha()} - PUNCTUATION

@@ -86,7 +86,7 @@ def _hits(
 
 
 def scored(query: SearchVector, rows: VectorRows, picked: NDArray[np.intp]) -> list[float]:
-    """The rounded cosines of a query and some rows; exact."""
+    """The cosines of a query and some rows, computed exactly and then rounded."""
     return [round(score, DECIMALS) for score in _exact(query, rows, picked).tolist()]
 
 

@@ -1,6 +1,7 @@
-"""Compares the new candidates of a batch with each other: the earlier ones that each would find.
+"""Finds, for each new candidate of a batch, the earlier ones of the batch that a search would find.
 
-It takes one product of the batch with itself, instead of a search for each after every arrival.
+It takes one product of the batch with itself, instead of a separate search for each candidate as it
+arrives.
 """
 
 from functools import cached_property
@@ -78,7 +79,7 @@ class Peers:
         return ranked([*map(SearchHit, close.tolist(), scores)], 1)
 
     def _scores(self, one: NDArray[np.intp], other: NDArray[np.intp]) -> list[float]:
-        """The rounded cosines of pairs; exact."""
+        """The cosines of pairs, computed exactly and then rounded."""
         queries = self._queries
         dots = np.einsum("ij,ij->i", queries.wide[one], queries.wide[other])
         exact = cosines(dots, queries.squared[one] * queries.squared[other])

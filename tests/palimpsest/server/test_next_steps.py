@@ -28,6 +28,7 @@ OF_OPERATORS = {
     "not_proven",
     "other_joins",
     "target_exists",
+    "texts_stay",
     "unknown_letter",
     "wrong_partition",
 }

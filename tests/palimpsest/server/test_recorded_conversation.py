@@ -119,7 +119,9 @@ def test_a_model_is_told_what_is_so_over_a_whole_day(served: Use[None]) -> None:
             old = id_in(await model.read("find_memories", query="pass", show_expired=True))
             assert "only with show_expired" in await model.read("get_memory", memory_id=old)
             refused = await model.read("update_memory", memory_id=old, text="The pass is lost")
-            assert refused.endswith("next: only a person can pin it: add_memory says it anew")
+            assert refused.endswith(
+                "next: only a person can pin it; store the text with add_memory instead"
+            )
             wrong = await model.read("search_memories", query="pass", show_expired="perhaps")
             assert "show_expired: should be a valid boolean" in wrong
             assert "as_of" not in wrong, "an agent has no such field"

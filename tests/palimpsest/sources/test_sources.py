@@ -233,8 +233,8 @@ def test_rows_that_cannot_be_read_are_dead_letters(palimpsest: CommandLine, tmp_
     [
         (["a", "b"], None, "name the table with --table: there are a, b"),
         (["a"], "x", "there is no table x: there are a"),
-        ([], None, "there is no table in it"),
-        ([], "x", "there is no table in it"),
+        ([], None, "the source has no table"),
+        ([], "x", "the source has no table"),
     ],
 )
 def test_what_is_open_is_asked_for(names: list[str], wanted: str | None, told: str) -> None:

@@ -49,5 +49,5 @@ def test_hours_are_counted_from_when_the_last_run_of_the_step_was_due(
         assert skipped.reason == "too_soon"
         assert skipped.detail == (
             "the last run was due at 2026-01-01T00:00:04+00:00,"
-            " and the policy requires 20 h between"
+            " and the policy requires 20 h between runs"
         )

@@ -1,4 +1,4 @@
-"""Frames: what says the same up to one value, what does not, and that the order never matters."""
+"""Frames: which texts differ in one value only, which do not, and that order never matters."""
 
 from __future__ import annotations
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PARTS = Path(__file__).with_name("sentences.txt")
-"""Who, did, what, when and why, separated by blank lines; `-` if a part may be left out."""
+"""Who, verb, object, when and why, separated by blank lines; `-` leaves the part out."""
 
 
 def sentences(seed: int = 1) -> Iterator[str]:
-    """Distinct sentences of 5 to 25 words, up to some six million."""
+    """Distinct sentences of 6 to 26 words, up to some nine million."""
     parts = [block.split("\n") for block in PARTS.read_text("utf-8").strip().split("\n\n")]
     chance = random.Random(seed)
     seen: set[tuple[str, ...]] = set()

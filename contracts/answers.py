@@ -186,7 +186,7 @@ class Forgotten(Undoable):
 
 
 class NotDone(TypedDict):
-    """Part of a request that was refused, by the id of a decision or candidate.
+    """A refused part of a request, by the id of a decision or candidate.
 
     `reason` is a stable word, `detail` a sentence.
     """

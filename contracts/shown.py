@@ -148,7 +148,7 @@ class History(TypedDict):
 
 
 class Change(Happened):
-    """An event of the feed `changes`, with its owner; empty if it is about the whole store."""
+    """An event of the feed `changes`; `owner_id` is empty if it concerns the whole store."""
 
     owner_id: str
 

@@ -101,7 +101,7 @@ def _shown(tables: Mapping[str, pa.Table], living: Sequence[MemoryState]) -> pa.
 def batches(
     source: EventSource, start: int, end: int, progress: Progress = no_progress
 ) -> Generator[Batch, None, None]:
-    """The changes of the events after `start`, in their state at `end`."""
+    """The rows changed by the events after `start`, as they are at `end`."""
     return batches_of(source, touched_owners(source, start, end), start, end, progress)
 
 

@@ -24,7 +24,7 @@ def touched_owners(source: EventSource, start: int, end: int) -> list[str]:
 
 
 def folded(source: EventSource, start: int, end: int) -> Generator[Rows, None, None]:
-    """The changes of the events after `start`, in their state at `end`; many owners per batch."""
+    """The rows changed by the events after `start`, as they are at `end`; many owners per batch."""
     owners = touched_owners(source, start, end)
     return folded_owners(source, owners, start, end, no_progress)
 
@@ -50,7 +50,7 @@ def folded_owners(
 
 
 def owner_rows(source: EventSource, owner_id: str, start: int, end: int) -> Rows | None:
-    """The changes of an owner's events after `start`, in their state at `end`."""
+    """The rows changed by an owner's events after `start`, as they are at `end`."""
     ledger, changes = Ledger(owner_id), RowChanges()
     for recorded in source.of_owner(owner_id, upto=end):
         touched = evolve(ledger, recorded.event)

@@ -297,7 +297,7 @@ class Statements(OpenedStore):
         A plan's token (or `expect`) is compared with their current state: RefusedError (`moved_on`)
         if one of them has changed. If a text arrives `again`, it waits for a person (`ask`), is
         stored as new (`allow`) or is refused. The default is `ask`; for texts forgotten by an agent
-        it is `allow`, unless they happened before they were forgotten: those are refused.
+        it is `allow`, but a candidate that states a time before the forgetting is refused.
         `restore(forgotten=…)` undoes all of it. `dry_run` also shows which candidates wait for a
         verdict about these memories.
         """
@@ -354,9 +354,9 @@ class Statements(OpenedStore):
     ) -> Restorations:
         """Bring retracted candidates back: a selection, or all that were `forgotten` at once.
 
-        A memory that has received a forgotten text since then is joined in the same command. If
-        `owner_id` is given, what was `forgotten` must belong to it; a selection names its own
-        owner.
+        Candidates that brought a forgotten text again in the meantime join the restored memory in
+        the same command. If `owner_id` is given, what was `forgotten` must belong to it; a
+        selection names its own owner.
         """
         if owner_id is not None and forgotten is not None:
             forgetting_of(self._reader, owner_id, forgotten)

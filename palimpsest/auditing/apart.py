@@ -33,9 +33,9 @@ class ApartPair:
 class Population:
     """The pairs in which missed duplicates are looked for.
 
-    `near` pairs each text that joined no other with the nearest that it met, unless the pair waits
-    for the judge. `at_random` are pairs drawn from the `others`, which are all other pairs of one
-    scope in two memories. `joins` counts the standing joins.
+    `near` pairs each text that joined no other with the nearest text found for it, unless the pair
+    waits for the judge or a person keeps it apart. `at_random` are pairs drawn from the `others`,
+    which are all other pairs of one scope in two memories. `joins` counts the standing joins.
     """
 
     near: dict[str, ApartPair]

@@ -312,7 +312,7 @@ class Audits:
         RefusedError (`not_waiting`) for a pair that was not shown yet.
         """
         if label not in get_args(AuditLabel):
-            raise UsageError("a label is right, wrong or unsure")
+            raise UsageError("a label must be right, wrong or unsure")
         with self._log.turn:
             found, audits = self._found(audit)
             tally, opened = self._tally(found, audits), self._opened(found)
@@ -393,9 +393,9 @@ class Audits:
         for a share or a number out of range.
         """
         if not 0.0 <= most < 1.0:
-            raise UsageError(f"--max {most:g}: name a share from 0 up to under 1, such as .01")
+            raise UsageError(f"--max {most:g}: it must be at least 0 and below 1, such as .01")
         if most_members is not None and most_members < 1:
-            raise UsageError("--max-members: name a number of members, 1 or more")
+            raise UsageError("--max-members: give a number of members, 1 or more")
         with self._log.turn:
             audits = self._log.audits()
             dated = [(at, audit, data) for audit in audits for at, data in audit.certified]
@@ -549,11 +549,11 @@ def _progress(audit: Audit, tally: AuditTally) -> AuditProgress:
 
 def _require_shares(target: float, confidence: float, probes: int) -> None:
     if not 0.0 < target < 1.0:
-        raise UsageError(f"a target of {target:g}: name a share between 0 and 1, such as .01")
+        raise UsageError(f"a target of {target:g}: it must be above 0 and below 1, such as .01")
     if not 0.5 <= confidence < 1.0:
-        raise UsageError(f"a confidence of {confidence:g}: name one from .5 up to under 1")
+        raise UsageError(f"a confidence of {confidence:g}: it must be at least .5 and below 1")
     if probes < 0:
-        raise UsageError("--probes: name a number of pairs, 0 for none")
+        raise UsageError("--probes: give a number of pairs, 0 for none")
 
 
 def _shown(audit: str, pair: str, number: int, kind: FaceRule, texts: PairTexts) -> AuditQuestion:

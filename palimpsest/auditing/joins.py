@@ -197,7 +197,7 @@ def _evidence(event: AnyEvent) -> dict[str, Evidence]:
 
 
 def _nearest(event: AnyEvent) -> dict[str, tuple[str, float]]:
-    """The nearest text that a newcomer met, if it joined no other and the log has that."""
+    """The nearest text found for a newcomer, if it joined no other and the log has it."""
     if not isinstance(event, Decided) or event.data.join is not None or event.data.withheld:
         return {}
     evidence = event.data.evidence

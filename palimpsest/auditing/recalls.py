@@ -53,7 +53,7 @@ class RecallQuestion(TypedDict):
 class Estimate(TypedDict):
     """How many of these pairs say the same: `missed` among the labels, and an `estimate` for all.
 
-    `at_least` and `under` are the scores of a stratum; None for all strata, and for random pairs.
+    `at_least` and `under` bound the scores of a stratum; None for all strata, and for random pairs.
     """
 
     at_least: float | None
@@ -69,11 +69,12 @@ class Estimate(TypedDict):
 class RecallStatus(TypedDict):
     """How many duplicates were missed: an estimate at the given confidence.
 
-    `near` is for texts that joined no other although the nearest one that they met says the same;
-    `strata` are its parts by score. `at_random` is for all other pairs of one scope. `recall` is
-    the number of joins divided by that of joins and near pairs that say the same. `planned` is the
-    number of all labels, `unsure` the number of those that count as the same because nobody could
-    tell. `found` has the candidates of pairs labelled as the same, for `merge`.
+    `near` estimates how many texts joined no other although the nearest text found for them says
+    the same; `strata` are its parts by score. `at_random` is for all other pairs of one scope.
+    `recall` is the number of joins divided by that of joins and near pairs that say the same.
+    `planned` is the number of labels that it takes, `unsure` that of the pairs that nobody could
+    tell, which count as the same. `found` has the candidates of pairs labelled as the same, for
+    `merge`.
     """
 
     audit: str
@@ -135,23 +136,26 @@ class Recalls:
         position: int | None = None,
         because: str | None = None,
     ) -> RecallStatus:
-        """Seal a position of the log, then draw the pairs, not joined, that are to be labelled.
+        """Seal a position of the log, then draw pairs to label from those that are not joined.
 
         Raises UsageError as `Audits.open` does, and if there is no such pair.
         """
         with self._log.turn:
             if labels < 1:
-                raise UsageError("--labels: name how many pairs you would look at, such as 200")
+                raise UsageError("--labels: give the number of pairs to label, such as 200")
             if not 0.5 <= confidence < 1.0:
-                raise UsageError(f"a confidence of {confidence:g}: name one from .5 up to under 1")
+                raise UsageError(
+                    f"a confidence of {confidence:g}: it must be at least .5 and below 1"
+                )
             sealed = self._log.sealed(AuditScope(owners, since), seed, position)
             seed, own_id = drawn(seed), request_id()
             found = population(sealed, seed, round(labels * AT_RANDOM), self._log.progress)
             if not found.near:
                 raise UsageError(
-                    f"at position {sealed.position} no text that joined nothing has a nearest"
-                    " one to compare it with: they wait for the judge, or the log does not name it"
-                    " (decisions of earlier versions, and policies that compare no meaning)"
+                    f"at position {sealed.position} there is no pair to label: each text that"
+                    " joined no other waits for the judge, is kept apart by a person, or has no"
+                    " nearest text in the log (as in decisions of earlier versions, or under a"
+                    " policy that compares no meaning)"
                 )
             opened = AuditOpenedData(
                 position=sealed.position,
@@ -189,12 +193,12 @@ class Recalls:
         because: str | None = None,
         actor: str | None = None,
     ) -> RecallLabelDone:
-        """Say whether the pair that `next` showed is rightly apart; `wrong`: they say the same.
+        """Say whether the pair that `next` showed is rightly apart; `wrong` if they say the same.
 
         Nothing is joined. Raises RefusedError (`not_waiting`) for a pair that was not shown yet.
         """
         if label not in get_args(AuditLabel):
-            raise UsageError("a label is right, wrong or unsure")
+            raise UsageError("a label must be right, wrong or unsure")
         with self._log.turn:
             found, audits = self._found(audit)
             known = self._population(found)
@@ -285,7 +289,7 @@ class Recalls:
 
 
 def planned(audit: Audit, found: Population, labels: Mapping[str, AuditLabelledData]) -> RecallPlan:
-    """The pairs to label, in order: the pilot's and the random ones, then those the pilot leads to.
+    """The pairs to label, in order: random ones and the pilot's, then those that its labels choose.
 
     The last of the counts is that of the pairs drawn at random.
     """

@@ -15,8 +15,8 @@ class Added(TypedDict):
     """The outcome of an offered memory. `known`: it was offered before, with the same id.
 
     `windows`: the number of parts in which a text longer than the model's input is embedded.
-    `frame`: earlier memories that differ in one value only, or whose change the new one tells
-    of, newest first, to `update` if it replaces them.
+    `frame`: earlier memories, newest first, that differ from the new one in one value only, or
+    whose change it reports; `update` those that it replaces.
     """
 
     result: Literal["decided", "known", "invalid", "published"]
@@ -70,7 +70,7 @@ class CandidateTold(TypedDict):
 
 
 class Change(TypedDict):
-    """An event of the feed `changes`, with its owner; empty if it is about the whole store."""
+    """An event of the feed `changes`; `owner_id` is empty if it concerns the whole store."""
 
     position: NotRequired[int]
     event: str
@@ -487,7 +487,7 @@ class NewMemory(TypedDict):
 
 
 class NotDone(TypedDict):
-    """Part of a request that was refused, by the id of a decision or candidate.
+    """A refused part of a request, by the id of a decision or candidate.
 
     `reason` is a stable word, `detail` a sentence.
     """
@@ -498,7 +498,7 @@ class NotDone(TypedDict):
 
 
 class OwnJoinSelection(TypedDict):
-    """Which of the owner's joins: also by their policy's hash, or scores below a bound."""
+    """Selects joins of the owner, also by their policy's hash or an upper limit of the score."""
 
     source: NotRequired[str | None]
     since: NotRequired[datetime | str | None]
@@ -533,7 +533,7 @@ class OwnJoinSelection(TypedDict):
 
 
 class OwnSelection(TypedDict):
-    """Which of the owner's candidates; all that is given must hold."""
+    """Selects candidates of the owner that match all given criteria."""
 
     source: NotRequired[str | None]
     since: NotRequired[datetime | str | None]
@@ -639,8 +639,8 @@ class Reason(TypedDict):
 
     `score` fell short of `at_least` by `short_by`. `rank` is the older text's place among the texts
     of the scope on arrival, of which the policy looks at the first `top`; if the judge was not
-    asked, `top` is the number of texts that it is asked about. `words` are parts of the older and
-    the newer text that differ by no edit that the guard licenses.
+    asked, `top` is the number of texts that it is asked about. `words` are the parts of the older
+    and the newer text whose difference is not an edit that the guard licenses.
     """
 
     reason: str

@@ -67,8 +67,8 @@ class Reason(TypedDict):
 
     `score` fell short of `at_least` by `short_by`. `rank` is the older text's place among the texts
     of the scope on arrival, of which the policy looks at the first `top`; if the judge was not
-    asked, `top` is the number of texts that it is asked about. `words` are parts of the older and
-    the newer text that differ by no edit that the guard licenses.
+    asked, `top` is the number of texts that it is asked about. `words` are the parts of the older
+    and the newer text whose difference is not an edit that the guard licenses.
     """
 
     reason: str

@@ -279,7 +279,7 @@ class TakeBody(Strict):
 
 
 class OwnSelection(Strict):
-    """Which of the owner's candidates; all that is given must hold."""
+    """Selects candidates of the owner that match all given criteria."""
 
     kind: ClassVar[type[Selection]] = Selection
 
@@ -302,7 +302,7 @@ class OwnSelection(Strict):
 
 
 class OwnJoinSelection(OwnSelection):
-    """Which of the owner's joins: also by their policy's hash, or scores below a bound."""
+    """Selects joins of the owner, also by their policy's hash or an upper limit of the score."""
 
     kind: ClassVar[type[Selection]] = JoinSelection
 
@@ -378,8 +378,8 @@ class Added(TypedDict):
     """The outcome of an offered memory. `known`: it was offered before, with the same id.
 
     `windows`: the number of parts in which a text longer than the model's input is embedded.
-    `frame`: earlier memories that differ in one value only, or whose change the new one tells
-    of, newest first, to `update` if it replaces them.
+    `frame`: earlier memories, newest first, that differ from the new one in one value only, or
+    whose change it reports; `update` those that it replaces.
     """
 
     result: Literal["decided", "known", "invalid", "published"]

@@ -29,7 +29,7 @@ class SqliteSource:
             query = place.query.rstrip("; \t\r\n") if place.query else None
             self.query = query or self._whole(connection)
             try:
-                [counted] = connection.execute(f"SELECT count(*) FROM ({self.query}\n)").fetchone()  # noqa: S608 - whose query it is reads his own file
+                [counted] = connection.execute(f"SELECT count(*) FROM ({self.query}\n)").fetchone()  # noqa: S608 - the user's own query, on the user's own file
             except sqlite3.Error as error:
                 raise UsageError(f"the query fails: {error}") from error
             self._total = counted

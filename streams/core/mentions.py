@@ -5,9 +5,9 @@ identifiers and phone numbers, a leading @ or #, the plus-tag of an address, the
 possessive, Arabic vowel signs and articles, and Hebrew prefixes before a hyphen (ב-Google). Digits
 always count: a number, a version or an identifier with further digits is a different one.
 
-The first and the last word of a query also match words with what some languages attach: Korean
-particles (끝말잇기를), Arabic particles and elided words (لأحمد, l'école), and endings after an
-apostrophe. An elided word or a Turkish ending in the query itself is ignored.
+The first and the last word of a query also match words that carry an attached prefix or ending:
+Korean particles (끝말잇기를), Arabic particles and elided words (لأحمد, l'école), and endings after
+an apostrophe. An elided word or a Turkish ending in the query itself is ignored.
 
 A capital I counts as an i, and in Turkish as an ı: ISPARTA matches Isparta and ısparta. A small ı
 does not count as an i.
@@ -24,7 +24,7 @@ from typing import NamedTuple
 from palimpsest.streams.core.text import visible
 
 # An address starts at its first character, a host at a label, and schemes, labels and groups of
-# digits are bounded: retried at every character, a text of 32 KiB of "x.y." took 20 s.
+# digits are bounded. Otherwise a match is retried at every character: 32 KiB of "x.y." took 20 s.
 _TOKEN = re.compile(
     r"""
       (?P<address>(?:mailto:|(?<![\w.%+-]))[\w.%+-]*\w@\w[\w-]*(?:\.\w[\w-]*)+)
@@ -75,7 +75,7 @@ _SCHEME = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:www\.)?")
 _GROUPS = re.compile(r"\d+")
 _THOUSANDS = re.compile(r"-?\d{1,3}(?:,\d{3})+(?!\d)")
 FEWEST_DIGITS = 7
-"""The fewest digits of a number in groups that is read as one, such as a phone number or a date."""
+"""The fewest digits of groups that are read as one number, such as a phone number or a date."""
 
 
 class Words(NamedTuple):

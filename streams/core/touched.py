@@ -24,12 +24,12 @@ class Stated(NamedTuple):
 class Touched(Struct):
     """What an event changed, by id; a memory or review that is gone is None.
 
-    `texts` are joins whose text must be recomposed, or (False) no longer; `questions` are
-    candidates with a question to the judge, or (False) no longer. `stirred` are candidates that
-    moved, or were retracted or restored, so that questions about them are walked again; for those
-    in `asking`, only their own question is. `compared` has the speakers of compared candidates
-    whose text was not their own; `stated` are statements about pairs. `unembedded` are candidates
-    whose text has no vector because the model was down, or (False) has one now.
+    `texts` are joins, by whether the judge must recompose their text; `questions` are candidates,
+    by whether they still have a question to the judge. `stirred` are candidates that moved, or were
+    retracted or restored, so that questions about them are walked again; for those in `asking`,
+    only their own question is. `compared` has the speaker for each candidate that was compared by
+    a text other than its own; `stated` are statements about pairs. `unembedded` are candidates, by
+    whether their text still lacks a vector because the model was down.
     """
 
     entries: dict[str, Entry] = field(default_factory=dict)

@@ -97,7 +97,7 @@ def _of_one_thing(one: Reading, other: Reading) -> bool:
 def _thing(said: StatedTokens) -> tuple[str, ...] | None:
     """The words up to the owner's first thing, if a verb stands right before it.
 
-    If a thing of somebody's is the subject, the words up to what says when or where it is.
+    If the subject belongs to somebody (*Ada's lesson*), the words up to when or where it is.
     """
     if any(low.endswith("'s") for low in said.lows[:2]):
         at = next((at for at, low in enumerate(said.lows) if low in _IS), 0)

@@ -103,8 +103,8 @@ class Verifier:
         """The request with the judge's answers; Undecided if none of them can be used.
 
         A pair without a usable answer may be the same, so the question waits unless a later
-        neighbour settles it. So does a memory for which no text could be composed. It is
-        idempotent: the request's id follows from the question, so a second answer has no effect.
+        neighbour settles it. A question for a composed text also waits if none was composed. A
+        second answer has no effect, because the request's id follows from the question.
         """
         if isinstance(question, SettleQuestion):
             return await self._settle(question)
@@ -187,8 +187,8 @@ def request_id(question: AnyQuestion) -> str:
     """The id of the request that answers a question, the same in any process and at any time.
 
     Several questions may concern one candidate: after another decision, about other neighbours, or
-    about other texts of theirs. A join may be recomposed several times: from other sources, or
-    because an earlier text was not needed when it arrived but is needed now.
+    about other texts of the same neighbours. A join may be recomposed several times: from other
+    sources, or because an earlier text was not needed when it arrived but is needed now.
     """
     match question:
         case SettleQuestion():

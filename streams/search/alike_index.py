@@ -1,7 +1,7 @@
 """The texts that the guard finds near-identical to a newcomer's, whatever their cosine.
 
-For owners with names: a different name changes a vector more than a different subject does, so the
-text that says the same may not be among the nearest (docs/guard.md, Names).
+For owners with names: a different name for the owner can change a vector more than a different
+topic does, so the text that says the same may not be among the nearest (docs/guard.md, Names).
 """
 
 from __future__ import annotations

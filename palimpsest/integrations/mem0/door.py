@@ -110,7 +110,7 @@ def routes(store: AsyncPalimpsest) -> list[BaseRoute]:
 
 
 async def _ping(_asked: _Call) -> Row:
-    """Answer the client's question for an organisation and a project: there is one of each."""
+    """Answer the client's request for an organisation and a project: there is one of each."""
     return {"status": "ok", "org_id": "palimpsest", "project_id": "memories", "user_email": None}
 
 
@@ -280,7 +280,7 @@ async def _users(asked: _Call) -> Row:
 async def _rows(
     intents: Intents, filters: Filters, *, former: bool = False, show_expired: bool = False
 ) -> list[Row]:
-    """Every memory that passes, the latest first."""
+    """Every memory that passes the filters, the latest first."""
     rows: list[Row] = []
     after = None
     while True:

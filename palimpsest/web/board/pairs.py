@@ -32,7 +32,7 @@ class PairsPage:
         """The keys `s`, `d`, `u` and `f`: each records an event at once."""
         word = visit.form.get("say", "")
         if word not in CHOICES:
-            raise ProblemError(422, "invalid", f"`say` is one of {', '.join(CHOICES)}")
+            raise ProblemError(422, "invalid", f"`say` must be one of {', '.join(CHOICES)}")
         version, because = visit.form.get("version", ""), reason_in(visit.form)
         await self._board.answer(_session(visit), _key(visit), word, version, because)
         return await self._then(visit)

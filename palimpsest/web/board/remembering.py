@@ -1,4 +1,4 @@
-"""Restores answers given before the server's start from the log, so that they can be undone."""
+"""Restores from the log what was answered before the server's start, so that it can be undone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def by_name(statements: Iterable[PairStatement]) -> dict[str, list[PairStatement
 
 
 def answers(store: Palimpsest, statements: Iterable[PairStatement]) -> list[GivenAnswer]:
-    """The answers behind a person's statements about pairs that still hold, in order.
+    """The answers behind those of a person's statements about pairs that still hold, in order.
 
     An answer about a join that also chose the face made two statements; they become one answer.
     """

@@ -220,7 +220,7 @@ class WaitingPairs:
 
 
 class Leases:
-    """Leases of pairs: a pair is shown to one person until it is answered, or for five minutes."""
+    """Leases of pairs: a pair is shown to one person only, until an answer or for five minutes."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self.now = now

@@ -37,7 +37,8 @@ class SealedPage:
         """The keys `r`, `w` and `u`: record a label at once, and show the next pair."""
         word, pair = visit.form.get("say", ""), visit.form.get("decision", "")
         if word not in get_args(AuditLabel):
-            raise ProblemError(422, "invalid", f"`say` is one of {', '.join(get_args(AuditLabel))}")
+            labels = ", ".join(get_args(AuditLabel))
+            raise ProblemError(422, "invalid", f"`say` must be one of {labels}")
         said, because = cast("AuditLabel", word), reason_in(visit.form)
         notice = await visit.store.call(self._label, visit.caller, pair, said, because)
         if not visit.is_partial:

@@ -1,4 +1,4 @@
-"""English words that distinguish a frame from other differences; they join nothing.
+"""Words, mostly English, that distinguish a frame from other differences; they join nothing.
 
 The guard's hash does not cover them: decisions record the candidates that were found by them.
 """
@@ -49,7 +49,7 @@ VERBS = (
 NO_VALUE = (
     BINDING | VERBS | cue_words.NEGATORS | en.NEGATORS | en.SUBJECTS | (en.OBJECTS - {"her"})
 ) | frozenset("there here this that these those who what why how".split())
-"""Words that no value contains: with one, a pair differs in what it says, not in a value."""
+"""Words that no value contains: a pair that differs in one differs in what it says."""
 
 LIGHT = (
     BINDING

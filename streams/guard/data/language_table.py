@@ -25,7 +25,7 @@ class EditPairs(NamedTuple):
 HAN = r"\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 KANA = r"\u3041-\u30ff\u31f0-\u31ff"
 NUMERALS = "一二两三四五六七八九十百千万萬億亿零〇"
-"""Number characters in Han: a numeral beside one is part of another number."""
+"""Han characters for numbers; a numeral next to such a character is part of another number."""
 
 _ENGLISH_MONTHS = (
     "january february march april may june july august september october november december"
@@ -44,14 +44,15 @@ class LanguageTable:
     numbers: dict[str, str] = field(default_factory=dict)
     """Number words without another meaning, with their figures."""
     number_parts: frozenset[str] = frozenset()
-    """Words that turn a number beside them into another number, or into no count."""
+    """Words that turn a number beside them into another number, a time or the like."""
     months: dict[str, int] = field(default_factory=dict)
     """Names and abbreviations of months, with their numbers."""
     negators: frozenset[str] = frozenset()
     starts: frozenset[str] = frozenset()
     """Words that begin sentences and are not names."""
     translations: dict[str, str] = field(default_factory=dict)
-    """Words for numbers, months and weekdays with the English ones, in which facts are compared."""
+    """Words for numbers, months and weekdays, with the figures or English words that they are
+    compared as."""
     numeral: re.Pattern[str] | None = None
     """A number before a counter, in a script without spaces."""
     digits: dict[str, str] = field(default_factory=dict)
@@ -86,8 +87,8 @@ def language_table(
 ) -> LanguageTable:
     """A table from lists of words, with spaces between them.
 
-    `numbers` and `digits` are *zwei=2 drei=3*; `months` and `days` begin with January and Monday,
-    each with its names and abbreviations.
+    `numbers` and `digits` have the form *zwei=2 drei=3*. `months` and `days` begin with January and
+    Monday; each item has all names and abbreviations of its month or day.
     """
     figures, numerals = _figures(numbers), _figures(digits)
     month_numbers = {

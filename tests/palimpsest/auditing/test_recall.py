@@ -176,7 +176,7 @@ def test_what_cannot_be_estimated_says_so(audited: Audited) -> None:
     with pytest.raises(UsageError, match="position"):
         audited.audits.recall.open()
     audited.hold(1)
-    with pytest.raises(UsageError, match="has a nearest one"):
+    with pytest.raises(UsageError, match="there is no pair to label"):
         audited.audits.recall.open()
     with pytest.raises(UsageError, match="--labels"):
         audited.audits.recall.open(labels=0)

@@ -1,4 +1,4 @@
-"""Frames: which texts differ in one value only, which do not, and that order never matters."""
+"""Frames: what differs in one value only, what does not, and that the order never matters."""
 
 from __future__ import annotations
 

@@ -59,13 +59,14 @@ class MemoryFiles:
         if not before:
             self._require_no_file_above(path)
         faces = [memory["face"] for memory in before]
+        staying = {*faces} & {*lines}
         changed: list[tuple[str, str]] = []
         gone: list[Shown] = []
         added: list[str] = []
         matched = SequenceMatcher(a=faces, b=lines, autojunk=False)
         for _, start, end, first, last in matched.get_opcodes():
-            leaving = [memory for memory in before[start:end] if memory["face"] not in lines]
-            coming = [line for line in lines[first:last] if line not in faces]
+            leaving = [memory for memory in before[start:end] if memory["face"] not in staying]
+            coming = [line for line in lines[first:last] if line not in staying]
             pairs = zip(leaving, coming, strict=False)
             changed += [(memory["memory_id"], line) for memory, line in pairs]
             gone += leaving[len(coming) :]

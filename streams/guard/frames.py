@@ -7,6 +7,7 @@ to show together.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import chain, takewhile
 
 from palimpsest.streams.guard.data import en
@@ -56,9 +57,9 @@ def frame(one: Reading, other: Reading) -> bool:
     return (
         _differ_in_a_value(one, other)
         or _of_one_thing(one, other)
-        or _of_one_label(one, other)
+        or _share(_label, one, other)
         or _of_one_preference(one, other)
-        or _of_trades(one, other)
+        or _share(_trade, one, other)
         or not (one.values.isdisjoint(other.values) or one.statement.lows == other.statement.lows)
     ) and explain(one, other) is None
 
@@ -85,12 +86,21 @@ def _differ_in_a_value(one: Reading, other: Reading) -> bool:
 
 def _of_one_thing(one: Reading, other: Reading) -> bool:
     """Whether both texts say the same of one thing of the owner's: *takes their coffee black*."""
-    thing = _thing(one.statement)
+    longest = max(len(one.statement.lows), len(other.statement.lows))
     return (
-        thing is not None
-        and thing == _thing(other.statement)
+        _share(_thing, one, other) and longest - len(_thing(one.statement) or ()) <= MOST_OF_A_THING
+    )
+
+
+def _share(
+    find: Callable[[StatedTokens], tuple[str, ...] | None], one: Reading, other: Reading
+) -> bool:
+    """Whether `find` finds the same words in both texts, and neither is unclear."""
+    found = find(one.statement)
+    return (
+        found is not None
+        and found == find(other.statement)
         and not (_is_unclear(one) or _is_unclear(other))
-        and all(len(text.statement.lows) - len(thing) <= MOST_OF_A_THING for text in (one, other))
     )
 
 
@@ -126,16 +136,6 @@ def begins_otherwise(text: str, other: Reading) -> bool:
     return False
 
 
-def _of_one_label(one: Reading, other: Reading) -> bool:
-    """Whether two notes have values of one label: *home airport: Porto*."""
-    label = _label(one.statement)
-    return (
-        label is not None
-        and label == _label(other.statement)
-        and not (_is_unclear(one) or _is_unclear(other))
-    )
-
-
 def _of_one_preference(one: Reading, other: Reading) -> bool:
     """Whether both texts say what somebody prefers, with a thing in common, and one compares it.
 
@@ -158,18 +158,8 @@ def _preferred(said: StatedTokens) -> tuple[tuple[str, ...], tuple[str, ...]] | 
     return (said.lows[: at + 1], things) if 0 < len(things) <= MOST_OF_A_THING else None
 
 
-def _of_trades(one: Reading, other: Reading) -> bool:
-    """Whether both texts say what somebody's trade is: *is a nurse* and *is a paramedic*."""
-    trade = _trade(one.statement)
-    return (
-        trade is not None
-        and trade == _trade(other.statement)
-        and not (_is_unclear(one) or _is_unclear(other))
-    )
-
-
 def _trade(said: StatedTokens) -> tuple[str, ...] | None:
-    """Who it is and *is*, if a trade and nothing else follows."""
+    """Who it is and *is*, if a trade and nothing else follows: *Ada is a nurse*."""
     at = next((at for at, low in enumerate(said.lows) if low in _BE), 0)
     article, *words = said.lows[at + 1 :] or ("",)
     fits = at and article in _AN and 0 < len(words) <= LONGEST and words[-1] in TRADES
@@ -179,7 +169,7 @@ def _trade(said: StatedTokens) -> tuple[str, ...] | None:
 
 
 def _label(said: StatedTokens) -> tuple[str, ...] | None:
-    """The words of a note up to its colon, if a value and nothing else follows."""
+    """The words of a note up to its colon, if only a value follows: *home airport: Porto*."""
     if ":" not in said.lows:
         return None
     at = said.lows.index(":")

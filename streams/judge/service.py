@@ -182,14 +182,10 @@ class Service:
                     f" {self.exchange.key} and what it may be used for"
                 )
             case 404:
-                look_at = (
-                    "`model` of [judge] and the region"
-                    if self._settings.platform
-                    else ("`model` and `base_url` of [judge]")
-                )
+                place = "the region" if self._settings.platform else "`base_url`"
                 raise UsageError(
                     f"the service has no model {name}, or this is not its address (status 404):"
-                    f" look at {look_at}"
+                    f" look at `model` of [judge] and {place}"
                 )
             case None | 402 | 408 | 409 | 429:
                 return ServiceReply("unavailable", cost, failure.why)

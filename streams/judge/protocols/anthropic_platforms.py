@@ -37,7 +37,8 @@ class NoCredentialsError(UsageError):
     """
 
     def __init__(self, key: str, named: str | None = None) -> None:
-        what = f"correct {named}, which names none" if os.environ.get(named or "") else f"set {key}"
+        wrong = f"correct {named}: what it names has no credentials"
+        what = wrong if os.environ.get(named or "") else f"set {key}"
         super().__init__(
             f"the judge needs a key that can be used: {what}, or configure another service in"
             " [judge] (`palimpsest demo-judge` is to try it without one)"

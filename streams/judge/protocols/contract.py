@@ -118,7 +118,7 @@ def address(given: str | None, variable: str, *, versioned: bool = False) -> str
     url = given or os.environ.get(variable, "").strip() or None
     if url is None:
         return None
-    with suppress(ValueError):  # such as for a port that is no number
+    with suppress(ValueError):  # such as for a port that is not a number
         parts = urlsplit(url)
         if parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0:
             return f"{url.rstrip('/')}/v1" if versioned and not parts.path.strip("/") else url

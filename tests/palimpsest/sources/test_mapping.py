@@ -485,7 +485,7 @@ def test_when_a_row_expires_is_taken_from_its_source(theirs: str, value: Any, mo
 
 
 def test_a_row_with_half_a_surrogate_pair_is_invalid_and_ends_no_import() -> None:
-    """JSON in a column may have it as an escape, which no UTF-8 has."""
+    """JSON in a column can escape half a pair, though UTF-8 cannot encode one."""
     row = {"user_id": "ada", "memory": "likes tea", "metadata": '{"note": "cut \\ud83d"}'}
     mapping, _ = guess_mapping([row], {})
     raw, _ = mapping.row(row, "old")

@@ -192,7 +192,7 @@ def test_a_variable_that_names_no_credentials_is_to_be_corrected_not_set(
     asking: Asking, settings: dict[str, str], variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(variable, "nobody")
-    with pytest.raises(UsageError, match=f"correct {variable}, which names none"):
+    with pytest.raises(UsageError, match=f"correct {variable}: what it names has no credentials"):
         asking.set(**settings).compare(SAME)
 
 

@@ -87,6 +87,9 @@ Ada prefers tea over coffee. / Bob prefers coffee over tea.
 Ada prefers tea over coffee. / Ada does not prefer coffee over tea.
 Ada prefers tea over coffee. / Ada preferred coffee over tea.
 Ada prefers tea over coffee. / Does Ada prefer coffee over tea?
+Nobody is a nurse. / Nobody is a paramedic.
+No airport: Porto / No airport: Faro
+Ada takes their coffee black. / Ada takes their coffee without milk.
 Ada prefers tea over coffee. / Ada likes coffee.
 Ada prefers the train over the car. / Ada prefers the theatre over the cinema.
 Ada prefers tea over coffee. She works in Rome. / Ada prefers coffee. She works in Rome.

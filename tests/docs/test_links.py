@@ -59,4 +59,5 @@ def test_every_page_is_in_the_index() -> None:
 def test_every_decision_page_is_listed() -> None:
     folder = DOCS / "decisions"
     pages = {page.name for page in folder.glob("[0-9]*.md")}
-    assert pages == set(links("docs/decisions/README.md"))
+    listed = {link for link in links("docs/decisions/README.md") if not link.startswith("../")}
+    assert pages == listed

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _CHUNK = 256 * 1024
 _SPACE = re.compile(r"[ \t\r\n]*")
 _ELEMENT = json.JSONDecoder()
-_SIGN = re.compile(r'\\.|["\[\]{}]', re.DOTALL)
-"""A quote, a bracket, or what a backslash escapes."""
+_SIGN = re.compile(r'\\.?|["\[\]{}]', re.DOTALL)
+"""A quote, a bracket, or what a backslash escapes: at the end of a piece, the backslash alone."""
 _CLOSING = {"[": "]", "{": "}"}
 _MARK = "\ufeff"
 
@@ -98,39 +98,42 @@ class _ArrayText:
     def _closed_element(self) -> bytes | None:
         """The bytes up to the bracket that closes the one which begins here.
 
-        Of a line with too many, the first of them, up to that bracket or the line's end. None if
-        the value does not begin with a bracket, or has no end.
+        Of a line with too many, the first of them. None if the value does not begin with a
+        bracket, or has no end.
         """
         if self._text[self._at : self._at + 1] not in ("[", "{"):
             return None
-        closing, in_string, length, end = list[str](), False, 0, 0
-        kept: bytes | None = None
+        value, length = _OpenValue(), 0
         while True:
-            line_end = -1 if kept is None else self._text.find("\n", self._at)
+            try:
+                end = value.read(self._text, self._at + length, len(self._text))
+            except ValueError:
+                return None
+            if end is not None:
+                return self._taken(end)[:MAX_KEPT_BYTES]
+            length = len(self._text) - self._at
+            if length > MAX_KEPT_BYTES:
+                break
+            if not self._more():
+                return None
+        if "\n" in self._text[self._at :]:
+            return None
+        kept = self._taken(len(self._text))[:MAX_KEPT_BYTES]
+        self._pass_over(value)
+        return kept
+
+    def _pass_over(self, value: _OpenValue) -> None:
+        """Skip what is left of a value, or of its line; stop before text with a wrong bracket."""
+        while self._more():
+            line_end = self._text.find("\n")
             until = len(self._text) if line_end < 0 else line_end
-            for found in _SIGN.finditer(self._text, self._at + length, until):
-                sign, end = found[0], found.end()
-                if sign == '"':
-                    in_string = not in_string
-                elif not in_string and sign in _CLOSING:
-                    closing.append(_CLOSING[sign])
-                elif not in_string and sign in ("]", "}"):
-                    if closing.pop() != sign:
-                        return kept
-                    if not closing:
-                        taken = self._taken(end)[:MAX_KEPT_BYTES]
-                        return taken if kept is None else kept
-            cut = self._text.endswith("\\") and end < len(self._text)
-            length = until - self._at - cut
-            if length > MAX_KEPT_BYTES and kept is None:
-                if "\n" in self._text[self._at :]:
-                    return None
-                kept = self._text[self._at :].encode("utf-8", "surrogateescape")[:MAX_KEPT_BYTES]
-            if kept is not None:
-                self._at, length = self._at + length, 0
-            if line_end >= 0 or not self._more():
-                self._at = until if kept is not None else self._at
-                return kept
+            try:
+                end = value.read(self._text, 0, until)
+            except ValueError:
+                return
+            self._at = until if end is None else end
+            if end is not None or line_end >= 0:
+                return
 
     def _taken(self, end: int) -> bytes:
         element = self._text[self._at : end]
@@ -149,6 +152,39 @@ class _ArrayText:
         """The bytes that were read but not used."""
         left = self._text[self._at :].encode("utf-8", "surrogateescape")
         return left + self._decoder.getstate()[0]
+
+
+class _OpenValue:
+    """A value that begins with a bracket, read in pieces until that bracket is closed."""
+
+    def __init__(self) -> None:
+        self._closing: list[str] = []
+        self._in_string = False
+        self._escapes = False
+
+    def read(self, text: str, start: int, until: int) -> int | None:
+        """The position behind the closing bracket; None if it is not in this piece of the text.
+
+        Raises ValueError at a bracket that closes nothing.
+        """
+        if start == until:
+            return None
+        start += self._escapes
+        self._escapes = False
+        for found in _SIGN.finditer(text, start, until):
+            sign = found[0]
+            if sign == "\\":
+                self._escapes = True
+            elif sign == '"':
+                self._in_string = not self._in_string
+            elif not self._in_string and sign in _CLOSING:
+                self._closing.append(_CLOSING[sign])
+            elif not self._in_string and sign in ("]", "}"):
+                if self._closing.pop() != sign:
+                    raise ValueError("wrong bracket")
+                if not self._closing:
+                    return found.end()
+        return None
 
 
 class _Behind(io.RawIOBase):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import io
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -70,10 +72,20 @@ def test_an_array_is_read_whatever_is_read_at_once(
     assert [json.loads(raw) for raw in found] == values
 
 
-def _file(content: bytes) -> Any:
-    import io
+def _file(content: bytes, sizes: list[int] | None = None) -> Any:
+    """A file whose reads give so many bytes each, over and over."""
+    return io.BufferedReader(_Pieces(content, sizes or [len(content)]))
 
-    return io.BufferedReader(io.BytesIO(content))
+
+class _Pieces(io.BytesIO):
+    def __init__(self, content: bytes, sizes: list[int]) -> None:
+        super().__init__(content)
+        self._sizes = itertools.cycle(sizes)
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self.read(min(next(self._sizes), len(buffer)))
+        buffer[: len(piece)] = piece
+        return len(piece)
 
 
 def _lines(file: Any) -> Any:
@@ -133,6 +145,24 @@ def test_the_end_of_a_wrong_element_is_found_whatever_is_read_at_once(
         patch.setattr(arrays, "_CHUNK", chunk)
         found = list(arrays.array_rows(_file(f"[{wrong}, 5, {wrong}]".encode()), _lines))
     assert [raw.decode() for raw in found] == [wrong, "5", wrong]
+
+
+@given(
+    st.lists(st.sampled_from(["\\\\", '\\"', "]", "}", "{", "é", "xxxx", ","]), min_size=9),
+    st.lists(st.integers(1, 40), min_size=1),
+)
+def test_the_end_of_a_huge_element_is_found_whatever_is_read_at_once(
+    text: list[str], sizes: list[int]
+) -> None:
+    """A pause between a backslash and its quote would turn what is inside a string around."""
+    huge = '{"text": nothing, "of": ["' + "".join(text) + '"]}'
+    content = f"[{huge}, 5, {huge}]".encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrays, "MAX_ROW_BYTES", 1)
+        patch.setattr(arrays, "MAX_KEPT_BYTES", 20)
+        found = list(arrays.array_rows(_file(content, sizes), _lines))
+    kept = huge.encode()[:20]
+    assert found == [kept, b"5", kept]
 
 
 @pytest.mark.parametrize("behind", [b', {"text": "a"}]', b"]", b""], ids=["more", "end", "cut"])

@@ -34,7 +34,10 @@ class Embedder:
         self._waiting: deque[Submission] = deque()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="embedding")
         self.embed_once = lru_cache(maxsize=remembered)(self.embed_now)
-        """Like `embed_now`, for texts such as names that are asked for again and again."""
+        """Like `embed_now`, for texts such as names that are asked for again and again.
+
+        Its cache is not that of `submit`, which belongs to the embedding thread and needs no lock.
+        """
 
     def submit(self, texts: Sequence[str]) -> Future[list[Embedding]]:
         """Embed `texts` later; the future's result is one embedding per text, in order.

@@ -21,10 +21,15 @@ _OF_ANYBODY = frozenset(
 )
 
 
+def as_written(text: str) -> str:
+    """A text as names are written: its accents in NFC, and its apostrophes of one shape."""
+    return text if text.isascii() else normalize("NFC", text).replace("’", "'")
+
+
 def _name(value: str) -> str:
     if not value.strip():
         raise ValueError("is blank")
-    value = normalize("NFC", value).replace("’", "'")
+    value = as_written(value)
     if not _NAME.fullmatch(value):
         raise ValueError("is not a name: give words made of letters, such as Ada or the user")
     if value.casefold() in _OF_ANYBODY:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from unicodedata import normalize
 
-from palimpsest.contracts.names import SPEAKER
+from palimpsest.contracts.names import SPEAKER, as_written
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.frame_words import VERBS
 from palimpsest.streams.guard.data.name_words import (
@@ -73,7 +72,7 @@ def called_alike(text: str, names: tuple[str, ...]) -> str | None:
     whose reference could change with the subject. A sentence that can be turned so that the subject
     comes first is turned before.
     """
-    said = _plainly(text)
+    said = as_written(text)
     called = _called(turned(said, names) or said, names)
     return None if called is None else reworded(called, capitalised(_spoken(names)))
 
@@ -113,7 +112,7 @@ def said_of_owner(text: str, names: tuple[str, ...]) -> str:
     All possessives become *their* (*Ada uses Vim as her editor*, *I use Zed as my editor*), and a
     change what it led to (`as_state`). Either may be wrong, but joins nothing.
     """
-    plainly = without_since(_plainly(text))
+    plainly = without_since(as_written(text))
     said = called_alike(plainly, names)
     if said is None and is_in_a_table(text, _words(plainly)):
         return _said_elsewhere(plainly, names)
@@ -190,7 +189,7 @@ def _uncontracted(rest: str) -> str:
 
 def speaks_of(text: str, names: tuple[str, ...]) -> bool:
     """Whether a text has one of an owner's names anywhere, or a pronoun of the first person."""
-    said = _plainly(text)
+    said = as_written(text)
     words = {part for word in _words(said) for part in word.split("'")}
     if is_in_a_table(text, words):
         words |= {word.removesuffix("s") for word in words} | ({"ich"} if words & _MEIN else set())
@@ -225,7 +224,7 @@ def subject_of(text: str, names: tuple[str, ...]) -> str | None:
     It is *owner*; the word for somebody related to the owner (*sister*); or *other*, if the text
     names the owner nowhere.
     """
-    said = _plainly(text)
+    said = as_written(text)
     for name in sorted(names, key=len, reverse=True):
         rest = _rest_after(said, name)
         if rest is None:
@@ -404,11 +403,6 @@ def _is_of_something(rest: str) -> bool:
     """Whether a verb follows what the subject has; if not, *'s* may be *is* or *has*."""
     words = rest.rstrip(".").split(" ")
     return re.sub("['-]", "", words[0]).isalpha() and not _FINITE.isdisjoint(words[1:])
-
-
-def _plainly(text: str) -> str:
-    """A text as names are written: its accents in NFC, and its apostrophes of one shape."""
-    return text if text.isascii() else normalize("NFC", text).replace("’", "'")
 
 
 def _words(text: str) -> list[str]:

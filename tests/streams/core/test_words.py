@@ -7,12 +7,13 @@ from uuid import uuid4
 import pytest
 from msgspec import structs
 
-from palimpsest.contracts.commands import Admit, Operation, Separate
-from palimpsest.contracts.events import Refused, Reinstated, Settled, Speaker
+from palimpsest.contracts.commands import Admit, Operation, Separate, SetNames
+from palimpsest.contracts.events import NamesSet, Refused, Reinstated, Settled, Speaker
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import ReinstateRequest
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.expand import reinstate_commands
+from palimpsest.streams.guard.names import called_alike
 from tests.streams.core.spec import (
     ASK,
     KEEP,
@@ -261,3 +262,17 @@ def test_only_a_separation_with_a_verdict_compared_what_was_composed(compares: b
         return command.model_copy(update={"verdicts": (verdict,) if compares else None})
 
     assert spoke(history, apart) == ({"x": "x"} if compares else {})
+
+
+def test_names_recorded_before_they_were_kept_in_nfc_match_their_texts() -> None:
+    """The angstrom sign is a letter of its own that NFC turns into Å."""
+    names = ("\u212bsa", "I")
+    history = given(
+        lambda history: SetNames.model_construct(
+            command_id=history.fresh(), owner_id=history.owner_id, names=names
+        )
+    )
+    assert [event.data.names for event in history.log if isinstance(event, NamesSet)] == [names]
+    for ledger in (history.ledger, replayed(history)):
+        assert called_alike("\u212bsa lives in Oslo", ledger.names) == "\u00c5sa lives in Oslo"
+        assert called_alike("\u00c5sa lives in Oslo", ledger.names) == "\u00c5sa lives in Oslo"

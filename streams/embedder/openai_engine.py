@@ -18,7 +18,7 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.streams.embedder.contract import ModelUnusable, ServiceUnavailable
 from palimpsest.streams.embedder.function_engine import FunctionEngine
 from palimpsest.streams.embedder.settings import EmbedderSettings
-from palimpsest.streams.reach import is_remote
+from palimpsest.streams.reach import address_of, is_remote
 
 MOST_TEXTS = 128
 """Maximum texts per request; with 8,000 characters each they stay within the vendor's limits."""
@@ -28,9 +28,9 @@ KEY, ADDRESS = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 def openai_engine(settings: EmbedderSettings) -> FunctionEngine:
     """An engine that asks the service; it embeds a word when it is created.
 
-    Raises UsageError if there is neither a key nor an address, ServiceUnavailable if the service
-    does not answer, and ModelUnusable if it refuses or redirects. No error quotes a text or the
-    key.
+    Raises UsageError if there is neither a key nor an address, or if the address is invalid,
+    ServiceUnavailable if the service does not answer, and ModelUnusable if it refuses or redirects.
+    No error quotes a text or the key.
     """
     client = _client(settings)
 
@@ -46,7 +46,8 @@ def openai_engine(settings: EmbedderSettings) -> FunctionEngine:
 
 
 def _client(settings: EmbedderSettings) -> OpenAI:
-    key, address = os.environ.get(KEY, "").strip(), settings.base_url or os.environ.get(ADDRESS)
+    key = os.environ.get(KEY, "").strip()
+    address = address_of(settings.base_url, ADDRESS, "embedder")
     if not key and not address:
         raise UsageError(
             f"the embedding service needs a key: set {KEY}, or base_url of [embedder] for a server"

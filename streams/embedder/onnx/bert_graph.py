@@ -33,7 +33,7 @@ class BertShape:
 
     @classmethod
     def read(cls, config: Mapping[str, Any]) -> BertShape:
-        """Read them; ModelUnusable if the model is not a plain BERT with exact GELU."""
+        """Read them; ModelUnusable if one is missing, or for no plain BERT with exact GELU."""
         kind = config.get("model_type"), config.get("hidden_act")
         positions = config.get("position_embedding_type", "absolute")
         if kind != ("bert", "gelu") or positions != "absolute":
@@ -43,10 +43,20 @@ class BertShape:
                 "onnx/model.onnx, or the engine sentence-transformers"
             )
         return cls(
-            int(config["num_hidden_layers"]),
-            int(config["num_attention_heads"]),
-            float(config["layer_norm_eps"]),
+            int(_number(config, "num_hidden_layers")),
+            int(_number(config, "num_attention_heads")),
+            _number(config, "layer_norm_eps"),
         )
+
+
+def _number(config: Mapping[str, Any], key: str) -> float:
+    try:
+        return float(config[key])
+    except (LookupError, TypeError, ValueError):
+        raise ModelUnusable(
+            f"config.json of this BERT has no number {key}; use a model that has onnx/model.onnx,"
+            " or the engine sentence-transformers"
+        ) from None
 
 
 class BertGraph:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeGuard
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
-from palimpsest.contracts.errors import UsageError
 from palimpsest.streams.judge.models import Usage
 from palimpsest.streams.judge.prompts import Prompt
+from palimpsest.streams.reach import address_of
 
 NOT_AS_ASKED = "the model did not answer as it was asked"
 REFUSED = "the model refused"
@@ -115,17 +113,10 @@ class Exchange(Protocol):
 
 def address(given: str | None, variable: str, *, versioned: bool = False) -> str | None:
     """The address of a service: `base_url` or this variable. `/v1` is added if it has no path."""
-    url = given or os.environ.get(variable, "").strip() or None
-    if url is None:
-        return None
-    with suppress(ValueError):  # such as for a port that is not a number
-        parts = urlsplit(url)
-        if parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0:
-            return f"{url.rstrip('/')}/v1" if versioned and not parts.path.strip("/") else url
-    raise UsageError(
-        "the address of the judge's service must begin with https:// or http:// and name a host; a"
-        f" port is from 1 to 65535: look at {variable}, or base_url of [judge]"
-    )
+    url = address_of(given, variable, "judge")
+    if url is None or not versioned or urlsplit(url).path.strip("/"):
+        return url
+    return f"{url.rstrip('/')}/v1"
 
 
 def is_probability(value: object) -> TypeGuard[float]:

@@ -326,6 +326,18 @@ def test_another_transformer_than_bert_is_refused(
         BertShape.read({**folder.config, **change})
 
 
+@pytest.mark.parametrize("key", ["num_hidden_layers", "num_attention_heads", "layer_norm_eps"])
+@pytest.mark.parametrize("value", [None, "many", []])
+def test_a_bert_without_a_number_of_its_graph_is_refused(
+    folder: ModelFolder, key: str, value: object
+) -> None:
+    config = {**folder.config, key: value}
+    if value is None:
+        del config[key]
+    with pytest.raises(ModelUnusable, match=rf"config.json .* {key}; .* sentence-transformers"):
+        BertShape.read(config)
+
+
 def test_an_unknown_engine_is_wrong_usage() -> None:
     with pytest.raises(ValueError, match="no engine"):
         load_engine(engine="abacus")

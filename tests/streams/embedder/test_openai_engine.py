@@ -159,6 +159,19 @@ def test_errors_quote_no_text_and_no_key(
     assert not {"quoted", "secret"} & {*str(raised.value).split()}
 
 
+@pytest.mark.parametrize(
+    "address", ["https://a:b", "http://localhost:99999", "http://[::1", "localhost:8000", "ftp://a"]
+)
+def test_what_is_no_address_is_wrong_usage(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    """In the settings and in the environment."""
+    monkeypatch.setenv("OPENAI_API_KEY", "a secret key")
+    for given in (address, None):
+        monkeypatch.setenv("OPENAI_BASE_URL", address)
+        settings = EmbedderSettings(protocol="openai", model="small", base_url=given, retries=0)
+        with pytest.raises(UsageError, match=r"OPENAI_BASE_URL, or base_url of \[embedder\]"):
+            openai_engine(settings)
+
+
 def test_a_redirection_leads_nowhere(service: Service) -> None:
     """A server at a local address must not pass texts on to another one."""
     engine = openai_engine(settings(service))

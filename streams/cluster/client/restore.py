@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from base64 import b64decode, b64encode
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from itertools import islice
@@ -22,6 +22,8 @@ from aiokafka.errors import GroupCoordinatorNotAvailableError, for_code
 from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import StoreError, TransientError, UsageError
 from palimpsest.contracts.events import AnyEvent, JudgeSet, PolicySet
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.wire import envelope_of
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import (
@@ -186,19 +188,26 @@ class _Plan:
     def _from_copy(self) -> Iterator[tuple[int, AnyEvent, bytes]]:
         """The events of the copy that the topic lacks, with their partitions.
 
-        A policy or a judge belongs to every partition, as in an import; other events without an
-        owner go to the first of these.
+        A policy belongs to every partition, a judge to those in which it answered, before its first
+        answer there; other events without an owner go to the first of these.
         """
-        first = min(self.deleted)
+        first, judges = min(self.deleted), _Judges()
         left_anywhere = {kept for left in self._left.values() for kept in left}
         for event, line in exported_events(self._copy.read()):
-            if isinstance(event, PolicySet | JudgeSet):
-                belongs = [p for p in self.deleted if event.id not in self._left[p]]
-            elif event.id in left_anywhere:
-                belongs = []
-            else:
-                belongs = [self._partition(event.owner_id) if event.owner_id else first]
-            yield from ((p, event, line) for p in belongs if p in self.deleted)
+            if isinstance(event, JudgeSet):
+                judges.add(event, line)
+                continue
+            if isinstance(event, PolicySet):
+                yield from ((p, event, line) for p in self.deleted if event.id not in self._left[p])
+                continue
+            partition = self._partition(event.owner_id) if event.owner_id else first
+            if partition not in self.deleted:
+                continue
+            judge = judges.of(event, partition)
+            if judge is not None and judge[0].id not in self._left[partition]:
+                yield partition, *judge
+            if event.id not in left_anywhere:
+                yield partition, event, line
 
     def partitions(self) -> list[RestoredPartition]:
         """The contents of each partition that lost records."""
@@ -243,6 +252,38 @@ class _Plan:
                 for partition in self.partitions()
             ],
         }
+
+
+class _Judges:
+    """The judges of a copy, which has those of all partitions in one order."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, tuple[JudgeSet, bytes]] = {}
+        self._latest: dict[str, tuple[JudgeSet, bytes]] = {}
+        self._in_force: dict[int, str] = {}
+
+    def add(self, event: JudgeSet, line: bytes) -> None:
+        """Take the next one."""
+        self._by_id[event.id] = self._latest[event.data.hash] = event, line
+
+    def of(self, event: AnyEvent, partition: int) -> tuple[JudgeSet, bytes] | None:
+        """The judge that was recorded with this event of the partition; None if it was before.
+
+        In a log that was imported, a judge was recorded with an answer in another partition.
+        """
+        found = self._by_id.get(event_id(event.requestid, "judge")) if event.requestid else None
+        if found is None:
+            named = (verdict.judge for verdict in _verdicts(event))
+            found = next((self._latest[judge] for judge in named if judge in self._latest), None)
+            if found is None or self._in_force.get(partition) == found[0].data.hash:
+                return None
+        self._in_force[partition] = found[0].data.hash
+        return found
+
+
+def _verdicts(event: AnyEvent) -> Sequence[Verdict]:
+    """The verdicts that an event records, with its evidence or beside it."""
+    return getattr(getattr(event.data, "evidence", event.data), "verdicts", None) or ()
 
 
 def _require_reached(partition: int, reached: int, begin: int) -> None:

@@ -18,7 +18,7 @@ from palimpsest.jobs.import_notes import Note, notes_of
 from palimpsest.projections.duckdb.queries import query
 from palimpsest.sources import FieldMapping, Source, SourcePlace, open_source
 from palimpsest.sources.contract import Fields, Item, Kind, Trust
-from palimpsest.sources.copies import RowEdit, may_say, refuse_target, write_copy
+from palimpsest.sources.copies import RowEdit, may_say, refuse_existing, refuse_target, write_copy
 from palimpsest.sources.mapping import MEM0, value_of, vector_like
 from palimpsest.sources.spool import PREVIEW
 from palimpsest.streams.core.text import verbatim
@@ -284,13 +284,15 @@ def export(
 
     Rows whose ids are in `keep` stay. At most `max_changes` changes are made, changed texts first;
     the others are counted as `left`. The report is also written to a file beside the copy. Raises
-    RefusedError if `to` exists, or if rows should get the `texts` of their faces and cannot;
-    UsageError if nothing was imported from this path.
+    RefusedError if one of these two exists, or if rows should get the `texts` of their faces and
+    cannot; UsageError if nothing was imported from this path.
     """
     note = find_note(reader, path, source)
     history = Path(note.history) if note.history else None
     place = SourcePlace(path, note.table, note.query, history, trust)
     refuse_target(place, to)
+    beside = to.with_name(to.name + REPORT)
+    refuse_existing(beside)
     opened, mapping = open_source(place), note.mapping()
     cleaned = _Cleaned(reader, note.source, _rows(opened, note), texts, keep)
     engine = _engine(reader, note) if cleaned.says_otherwise else None
@@ -321,7 +323,7 @@ def export(
         if engine is not None:
             edits = _embedded(engine, edits, opened.kind, mapping)
         write_copy(opened.kind, place, to, edits, mapping)
-        to.with_name(to.name + REPORT).write_bytes(orjson.dumps(report, option=orjson.OPT_INDENT_2))
+        beside.write_bytes(orjson.dumps(report, option=orjson.OPT_INDENT_2))
     return report
 
 

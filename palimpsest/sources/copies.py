@@ -79,14 +79,19 @@ def write_copy(
 
 def refuse_target(place: SourcePlace, to: Path) -> None:
     """RefusedError for a target that exists; UsageError for one that is impossible."""
-    if to.exists() or to.is_symlink():
-        raise RefusedError("target_exists", f"{to} exists already, and nothing is overwritten")
+    refuse_existing(to)
     if place.path.resolve() in (to.resolve(), *to.resolve().parents):
         raise UsageError(f"{to} is inside the source, which is only read")
     if not to.parent.is_dir():
         raise UsageError(f"there is no folder {to.parent}")
     if place.path.name.endswith(lance.SUFFIX) and not to.name.endswith(lance.SUFFIX):
         raise UsageError(f"a LanceDB table is a folder that ends in {lance.SUFFIX}: name it so")
+
+
+def refuse_existing(to: Path) -> None:
+    """RefusedError for a file, folder or link that exists."""
+    if to.exists() or to.is_symlink():
+        raise RefusedError("target_exists", f"{to} exists already, and nothing is overwritten")
 
 
 def _remove(part: Path) -> None:

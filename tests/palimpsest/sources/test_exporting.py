@@ -431,6 +431,14 @@ def test_nothing_is_written_over(palimpsest: CommandLine, tmp_path: Path) -> Non
     for to in (there, path):
         error = palimpsest.json("export", str(path), "--to", str(to), status=3)["error"]
         assert error["reason"] == "target_exists"
+    report = tmp_path / "new.jsonl.report.json"
+    report.write_text("mine")
+    for more in ([], ["--dry-run"]):
+        asked = ("export", str(path), "--to", str(tmp_path / "new.jsonl"), *more)
+        error = palimpsest.json(*asked, status=3)["error"]
+        assert error["reason"] == "target_exists"
+        assert "new.jsonl.report.json exists already" in error["detail"]
+    assert (report.read_text(), (tmp_path / "new.jsonl").exists()) == ("mine", False)
     assert there.read_text() == "mine"
 
 

@@ -15,7 +15,7 @@ HISTORY = "history.db"
 _COLUMNS = frozenset({"memory_id", "old_memory", "new_memory", "event", "created_at", "is_deleted"})
 _LAST = """
 SELECT memory_id, event, new_memory, created_at, updated_at, is_deleted, actor_id, role
-FROM history ORDER BY coalesce(updated_at, created_at), rowid
+FROM history ORDER BY julianday(coalesce(updated_at, created_at)), rowid
 """
 DELETED = """
 INSERT INTO history

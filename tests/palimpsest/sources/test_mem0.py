@@ -18,6 +18,7 @@ from tests.palimpsest.cli.conftest import CommandLine
 from tests.palimpsest.sources.conftest import brought
 
 COLUMNS = "memory_id, old_memory, new_memory, event, created_at, updated_at, is_deleted, actor_id"
+NOBODY = None, None
 LIFE = [
     ("tea", None, "Ada drinks tea", "ADD", "2026-03-01", None, 0, "chat"),
     ("car", None, "a blue car", "ADD", "2026-03-02", None, 0, None),
@@ -112,6 +113,22 @@ def test_a_table_or_a_query_of_a_history_is_read_as_that(tmp_path: Path) -> None
             ],
             {"a": ("two", "2026-01-01", "2026-01-01", "ada", None)},
             id="of one moment the later row",
+        ),
+        pytest.param(
+            [
+                ("a", "two", "UPDATE", None, "2026-03-08T03:00:00-07:00", 0, None, None),
+                ("a", "one", "ADD", "2026-03-08T09:59:59.75+00:00", None, 0, None, None),
+                ("b", "two", "UPDATE", None, "2026-01-01T00:00:00.5", 0, None, None),
+                ("b", "one", "ADD", "2026-01-01T00:00:00.25Z", None, 0, None, None),
+                ("c", "two", "UPDATE", None, "2026-01-01T00:00:00.500001", 0, None, None),
+                ("c", "one", "ADD", "2026-01-01 00:00:00", None, 0, None, None),
+            ],
+            {
+                "a": ("two", "2026-03-08T09:59:59.75+00:00", "2026-03-08T03:00:00-07:00", *NOBODY),
+                "b": ("two", "2026-01-01T00:00:00.25Z", "2026-01-01T00:00:00.5", *NOBODY),
+                "c": ("two", "2026-01-01 00:00:00", "2026-01-01T00:00:00.500001", *NOBODY),
+            },
+            id="by time, however it is written",
         ),
         pytest.param([("a", None, "DELETE", "2026-01-01", None, 0, None, None)], {}, id="event"),
         pytest.param([("a", "one", "ADD", "2026-01-01", None, 1, None, None)], {}, id="mark"),

@@ -22,7 +22,11 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticKnownError
 
-IN_PLAIN_WORDS = {"missing": "it is missing", "extra_forbidden": "there is no such key"}
+IN_PLAIN_WORDS = {
+    "missing": "it is missing",
+    "extra_forbidden": "there is no such key",
+    "tuple_type": "should be a list",
+}
 """Messages about files, in place of pydantic's, by the type of error."""
 NOT_UNICODE = (
     "is not valid Unicode: perhaps it was cut inside a surrogate pair, such as after \\ud83d"

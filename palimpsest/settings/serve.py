@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, Va
 from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.model import Strict, Timestamp, rule_of
+from palimpsest.contracts.toml import parse_toml
 
 Role = Literal["agent", "reviewer", "operator"]
 SHORTEST_SECRET = 16
@@ -51,7 +51,7 @@ class _TokenFile(Strict):
 def read_tokens(file: Path) -> tuple[Token, ...]:
     """The tokens of a TOML file, each a table `[[token]]`; UsageError if one is wrong."""
     try:
-        return _TokenFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8-sig"))).token
+        return _TokenFile.model_validate(parse_toml(file.read_bytes(), file)).token
     except OSError as error:
         raise UsageError(f"no tokens can be read from {file}: {error.strerror}") from None
     except ValidationError as error:
@@ -60,8 +60,6 @@ def read_tokens(file: Path) -> tuple[Token, ...]:
             f"{'.'.join(map(str, error['loc']))}: {rule_of(error)}" for error in wrong
         )
         raise UsageError(f"{file}: {where}") from None
-    except ValueError:
-        raise UsageError(f"{file} is not TOML") from None
 
 
 class ServeSettings(BaseModel):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -18,6 +17,7 @@ from pydantic_settings import (
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.model import wrong_keys
 from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.toml import parse_toml
 from palimpsest.settings.namespaced import DedupSettings
 from palimpsest.settings.schedule import Schedule
 from palimpsest.settings.serve import ServeSettings
@@ -41,10 +41,10 @@ def _no_blank(store: object) -> object:
 
 
 class _SettingsFile(TomlConfigSettingsSource):
-    """The file of settings, which may begin with a byte order mark, as some editors write it."""
+    """The file of settings."""
 
     def _read_file(self, file_path: Any) -> dict[str, Any]:
-        return tomllib.loads(file_path.read_text(encoding="utf-8-sig"))
+        return parse_toml(file_path.read_bytes(), SETTINGS_FILE)
 
 
 class Settings(BaseSettings):
@@ -135,5 +135,3 @@ def read_settings(**given: Any) -> Settings:
         ) from None
     except SettingsError as error:
         raise UsageError(f"settings, by a PALIMPSEST_* that is not JSON: {error}") from None
-    except ValueError as error:
-        raise UsageError(f"{SETTINGS_FILE} is not TOML: {error}") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -12,6 +11,7 @@ from pydantic import ValidationError
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.model import wrong_keys
 from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.toml import parse_toml
 from palimpsest.streams.policies.languages import with_languages
 
 
@@ -59,11 +59,9 @@ def load_policy(given: str | Policy) -> Policy:
         if not file.is_file():
             known = ", ".join([*preset_names(), *MODEL_PRESETS.values()])
             raise UsageError(f"no preset and no file is named {name_or_file!r}; presets: {known}")
-        return parse_policy(file.read_text(encoding="utf-8-sig"), name_or_file, file.parent)
+        return parse_policy(file.read_bytes(), name_or_file, file.parent)
     except OSError as error:
         raise UsageError(f"{name_or_file} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{name_or_file} is not UTF-8 text") from None
 
 
 def _checked(policy: Policy) -> Policy:
@@ -74,12 +72,10 @@ def _checked(policy: Policy) -> Policy:
         raise UsageError(f"{policy.name} is not a policy: {wrong_keys(error)}") from None
 
 
-def parse_policy(text: str, origin: str, folder: Path = Path()) -> Policy:
+def parse_policy(text: str | bytes, origin: str, folder: Path = Path()) -> Policy:
     """A policy from TOML text; errors name `origin`, and languages are files of `folder`."""
     try:
-        return Policy.model_validate(with_languages(tomllib.loads(text), folder))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{origin} is not TOML: {error}") from None
+        return Policy.model_validate(with_languages(parse_toml(text, origin), folder))
     except ValidationError as error:
         lacks = any(wrong["type"] == "missing" for wrong in error.errors())
         raise UsageError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.language import Language
 from palimpsest.contracts.model import wrong_keys
 from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.toml import parse_toml
 from palimpsest.streams.guard import Tables, passes, read, tables_of
 
 EXAMPLES = ("same", "different")
@@ -24,15 +24,11 @@ _MODEL = "multilingual-e5-small"
 def load_language(file: Path) -> Language:
     """The language of a file. Raises UsageError, which names the wrong key or example."""
     try:
-        rules = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        rules = parse_toml(file.read_bytes(), file)
     except FileNotFoundError:
         raise UsageError(f"there is no language file {file}") from None
     except OSError as error:
         raise UsageError(f"the language file {file} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{file} is not UTF-8 text") from None
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{file} is not TOML: {error}") from None
     examples = {key: _pairs(file, key, rules.pop(key, [])) for key in EXAMPLES}
     try:
         language = Language.model_validate(rules)
@@ -45,11 +41,19 @@ def load_language(file: Path) -> Language:
 
 
 def _pairs(file: Path, key: str, given: Any) -> list[tuple[str, str]]:
-    match given:
-        case list() if all(isinstance(pair, list) and len(pair) == 2 for pair in given):
-            if all(isinstance(text, str) for pair in given for text in pair):
-                return [(one, other) for one, other in given]
-    raise UsageError(f'{file}: {key} has to be a list of pairs such as ["een kat", "1 kat"]')
+    if not isinstance(given, list):
+        raise UsageError(f'{file}: {key} has to be a list of pairs such as ["een kat", "1 kat"]')
+    pairs = []
+    for number, pair in enumerate(given, 1):
+        match pair:
+            case [str(one), str(other)]:
+                pairs.append((one, other))
+            case _:
+                raise UsageError(
+                    f'{file}: {key}, pair {number}: it has to be two texts, such as ["een kat",'
+                    ' "1 kat"]'
+                )
+    return pairs
 
 
 def _conflicts(language: Language) -> Iterator[str]:

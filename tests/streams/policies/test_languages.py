@@ -208,8 +208,13 @@ def _with(key: str, value: str) -> Callable[[str], str]:
         ),
         (
             lambda text: text.replace("same = [", 'same = [["een", "twee", "drie"],'),
+            "same, pair 1: it has to be two texts",
+        ),
+        (
+            lambda text: text.replace("same = [", 'same = "een kat"\nother = ['),
             "same has to be a list of pairs",
         ),
+        (_with("months", '"januari"'), "months: should be a list"),
         (lambda text: text + "\n=", "is not TOML"),
     ],
 )
@@ -240,7 +245,7 @@ def test_a_policy_file_that_cannot_be_read_is_named(
     def denied(*_: object, **__: object) -> str:
         raise PermissionError(13, "Permission denied")
 
-    for method in ("read_text", "is_file"):
+    for method in ("read_bytes", "is_file"):
         with monkeypatch.context() as meanwhile:
             meanwhile.setattr(Path, method, denied)
             with pytest.raises(UsageError, match=r"mine.toml cannot be read: Permission denied"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, TypedDict
 import orjson
 
 VERIFIED_FILE = "verified.json"
+_log = logging.getLogger(__name__)
 
 
 class Verification(TypedDict):
@@ -25,7 +27,10 @@ class Verification(TypedDict):
 def keep_verification(
     folder: Path, at: datetime, position: int, outcome: Mapping[str, Any] | str
 ) -> None:
-    """Save the result: the counts of a comparison, or the damage to the log."""
+    """Save the result: the counts of a comparison, or the damage to the log.
+
+    If the file cannot be written, a warning says so, and the result is what it is.
+    """
     counts = {"differences": 0, "checked": 0} if isinstance(outcome, str) else outcome
     verification = Verification(
         at=at.isoformat(timespec="seconds"),
@@ -34,13 +39,17 @@ def keep_verification(
         checked=counts["checked"],
         damage=outcome if isinstance(outcome, str) else None,
     )
-    (folder / VERIFIED_FILE).write_bytes(orjson.dumps(verification))
+    file = folder / VERIFIED_FILE
+    try:
+        file.write_bytes(orjson.dumps(verification))
+    except OSError as error:
+        _log.warning("%s cannot be written: %s; status will not show this", file, error.strerror)
 
 
 def last_verification(folder: Path) -> Verification | None:
     """The last result; None if `verify` has not run, or its record cannot be read."""
     try:
         verification: Verification = orjson.loads((folder / VERIFIED_FILE).read_bytes())
-    except (FileNotFoundError, orjson.JSONDecodeError):
+    except (OSError, orjson.JSONDecodeError):
         return None
     return verification

@@ -44,9 +44,7 @@ class WriterLock:
         except OSError as error:
             why = f"{self._path} cannot be opened: {error.strerror}"
             if error.errno in _MAY_NOT_WRITE:
-                why += (
-                    "; the store can be read here, but only a copy elsewhere be changed or verified"
-                )
+                why += "; the store can be read here; change or verify a copy elsewhere"
             raise StoreError(why) from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

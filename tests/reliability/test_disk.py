@@ -110,7 +110,21 @@ def test_a_store_on_a_read_only_disk_is_read_and_left_as_it_is(
     assert forge.run(store, ["status", "--json"]).answer() == before
     exported = disk.parent / "exported.jsonl"
     assert forge.run(store, ["log", "export", str(exported)]).statuses() == [0]
+    verifying = forge.run(store, ["verify"])
+    assert verifying.statuses() == [NO_STORE]
+    assert "the store can be read here; change or verify a copy" in stderr_of(verifying)
     assert forge.run(store, ["doctor"]).statuses() == [1]
+
+
+def test_verify_says_what_it_found_even_if_it_cannot_be_recorded(
+    forge: Forge, copied: Path
+) -> None:
+    (copied / "verified.json").unlink()
+    (copied / "verified.json").mkdir()
+    child = forge.run(copied, ["status", "--json"], ["verify", "--json"], ["status", "--json"])
+    assert child.statuses() == [0, 0, 0]
+    assert child.answer()["verified"] is None
+    assert "verified.json cannot be written: Is a directory" in stderr_of(child, 1)
 
 
 # -- damaged projections -------------------------------------------------------------------------

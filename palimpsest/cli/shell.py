@@ -86,7 +86,12 @@ class Shell(TyperGroup):
             ctx.fail("--store is blank: `.` is this folder")
         if not rest or HELP.intersection(rest):
             import_help()
-        return super().parse_args(ctx, [*first, *rest] if rest or ctx.resilient_parsing else rest)
+        try:
+            return super().parse_args(
+                ctx, [*first, *rest] if rest or ctx.resilient_parsing else rest
+            )
+        except OSError as error:  # the version, the help or the completion cannot be printed
+            raise typer.Exit(_report(ctx, *_meaning(error))) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command; for another tool's word, suggest the command here."""
@@ -145,7 +150,8 @@ def _print_document(ctx: Any, problem: Problem) -> None:
         try:
             Output(as_json=True).answer({"error": error}, str)
         except OSError as full:
-            Output(as_json=False).problem(f"standard output: {full.strerror}")
+            if problem.kind != "system":  # which most likely says the same
+                Output(as_json=False).problem(f"standard output: {full.strerror}")
 
 
 def _meaning(error: Exception) -> tuple[Problem, int]:

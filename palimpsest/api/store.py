@@ -106,12 +106,12 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
             embedder = embedder or settings.embedder
             policy = policy or settings.opening().get("policy")
         folder = Path(path).absolute()  # also if the process changes its directory
-        wanted = load_policy(policy or default_policy(model))
 
         def load(name: str) -> Engine:
             return load_engine(name, engine or "onnx", progress=progress)
 
         source = EmbedderSource(load, model, embedder)
+        wanted = load_policy(policy or default_policy(source.model))
         if cluster is not None:
             log = log_that_follows(folder, needed=not create)
         else:

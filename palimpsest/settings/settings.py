@@ -113,7 +113,17 @@ class Settings(BaseSettings):
 
     def policy_of_new_store(self, named: str | None = None) -> Policy:
         """The policy `named`, else that of the settings, else the preset for the model set."""
-        return self.dedup.load(named or self.policy or default_policy(self.model))
+        return self.dedup.load(named or self.policy or default_policy(self._recorded_model()))
+
+    def _recorded_model(self) -> str | None:
+        """The name under which vectors of the configured model are recorded."""
+        if self.embedder is not None:
+            return self.embedder.model
+        if self.model is None:
+            return None
+        from palimpsest.streams.embedder.source import model_name
+
+        return model_name(self.model)
 
     def opening(self) -> dict[str, Any]:
         """The settings for opening a store, as keyword arguments."""

@@ -39,7 +39,7 @@ MODEL_PRESETS = {
 
 
 def default_policy(model: str | None = None) -> str:
-    """The preset for a new store that names no policy; it depends on the model named, if any."""
+    """The preset for a new store that names no policy: that of the model, named as recorded."""
     return MODEL_PRESETS.get(model or "", "standard")
 
 

@@ -19,11 +19,12 @@ from palimpsest.backends import upkeep
 from palimpsest.backends.paths import LOG_FILE
 from palimpsest.contracts.errors import TransientError, UsageError
 from palimpsest.contracts.policy import Policy
+from palimpsest.settings.settings import read_settings
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.embedder import DEFAULT_MODEL, INT8_MODEL, Engine
 from palimpsest.streams.log import database
 from palimpsest.streams.log.log import Log
-from palimpsest.streams.policies import load_policy
+from palimpsest.streams.policies import default_policy, load_policy
 from tests.stub_engine import StubEngine, load_stub
 
 ADA = {"owner_id": "ada", "text": "She lives in Oslo."}
@@ -274,6 +275,22 @@ def test_model_and_policy_follow_from_each_other(
         again.submit(ADA | {"text": "She plays the cello."})
         assert again.policy.name == chosen
     assert loaded == [load_policy(chosen).model] * 2
+
+
+@pytest.mark.parametrize("prefix", ["sentence-transformers/", "./models/"])
+@pytest.mark.parametrize("name", ["multilingual-e5-small", INT8_MODEL])
+def test_the_preset_follows_from_the_model_however_it_is_named(
+    tmp_path: Path, loaded: list[str], monkeypatch: pytest.MonkeyPatch, prefix: str, name: str
+) -> None:
+    """By its name on the hub, or by its folder; in a call and in the settings."""
+    monkeypatch.chdir(tmp_path)
+    Path("models", name).mkdir(parents=True)
+    chosen = load_policy(default_policy(name))
+    assert chosen.model == name
+    with Palimpsest.open(tmp_path / "store", model=prefix + name) as made:
+        assert made.policy == chosen
+    assert read_settings(model=prefix + name).policy_of_new_store() == chosen
+    assert loaded == []
 
 
 def test_no_model_is_used_with_the_thresholds_of_another(tmp_path: Path, loaded: list[str]) -> None:

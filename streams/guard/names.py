@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from palimpsest.contracts.names import SPEAKER, as_written
+from palimpsest.contracts.names import SPEAKER, plainly
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.frame_words import VERBS
 from palimpsest.streams.guard.data.name_words import (
@@ -72,7 +72,7 @@ def called_alike(text: str, names: tuple[str, ...]) -> str | None:
     whose reference could change with the subject. A sentence that can be turned so that the subject
     comes first is turned before.
     """
-    said = as_written(text)
+    said = plainly(text)
     called = _called(turned(said, names) or said, names)
     return None if called is None else reworded(called, capitalised(_spoken(names)))
 
@@ -112,11 +112,11 @@ def said_of_owner(text: str, names: tuple[str, ...]) -> str:
     All possessives become *their* (*Ada uses Vim as her editor*, *I use Zed as my editor*), and a
     change what it led to (`as_state`). Either may be wrong, but joins nothing.
     """
-    plainly = without_since(as_written(text))
-    said = called_alike(plainly, names)
-    if said is None and is_in_a_table(text, _words(plainly)):
-        return _said_elsewhere(plainly, names)
-    said = said or _said_loosely(plainly, names)
+    stated = without_since(plainly(text))
+    said = called_alike(stated, names)
+    if said is None and is_in_a_table(text, _words(stated)):
+        return _said_elsewhere(stated, names)
+    said = said or _said_loosely(stated, names)
     if said is None:
         return text
     return as_state(_POSSESSIVE.sub("their", said), capitalised(_spoken(names)))
@@ -189,7 +189,7 @@ def _uncontracted(rest: str) -> str:
 
 def speaks_of(text: str, names: tuple[str, ...]) -> bool:
     """Whether a text has one of an owner's names anywhere, or a pronoun of the first person."""
-    said = as_written(text)
+    said = plainly(text)
     words = {part for word in _words(said) for part in word.split("'")}
     if is_in_a_table(text, words):
         words |= {word.removesuffix("s") for word in words} | ({"ich"} if words & _MEIN else set())
@@ -224,7 +224,7 @@ def subject_of(text: str, names: tuple[str, ...]) -> str | None:
     It is *owner*; the word for somebody related to the owner (*sister*); or *other*, if the text
     names the owner nowhere.
     """
-    said = as_written(text)
+    said = plainly(text)
     for name in sorted(names, key=len, reverse=True):
         rest = _rest_after(said, name)
         if rest is None:

@@ -26,6 +26,7 @@ from palimpsest.streams.guard.data.present_words import (
     SPANISH_IS,
     WAS,
 )
+from palimpsest.streams.guard.turned import capitalised
 
 _MARKS = frozenset(
     word + sign for word in {*NOW.split("|"), *MOVED} for sign in ("", ",", ".", "!")
@@ -71,16 +72,16 @@ def _without_past(text: str) -> str:
         if before := was.match(text):
             now = _begun(text[before.end() :])
             if _is_about(before[1], now):
-                return _capitalised(now)
+                return capitalised(now)
     return _begun(text)
 
 
 def _begun(text: str) -> str:
     """A text without the word for *now* that it begins with."""
     if turned := _TURNED.match(text):
-        return f"{_capitalised(turned[2])} {turned[1]}{text[turned.end() :]}"
+        return f"{capitalised(turned[2])} {turned[1]}{text[turned.end() :]}"
     begins = _BEGINS.match(text)
-    return _capitalised(text[begins.end() :]) if begins else text
+    return capitalised(text[begins.end() :]) if begins else text
 
 
 def _is_about(who: str | None, text: str) -> bool:
@@ -95,12 +96,8 @@ def _led_to(leads: list[tuple[re.Pattern[str], str]], text: str) -> str:
     said = text.rstrip(_STOPS)
     for told, state in leads:
         if found := told.fullmatch(said):
-            return _capitalised(found.expand(state))
+            return capitalised(found.expand(state))
     return text
-
-
-def _capitalised(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _chinese(text: str) -> str:

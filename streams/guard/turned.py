@@ -84,8 +84,7 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
         [*(re.escape(n) + "'s" for n in subjects), *(["my"] if SPEAKER in names else [])]
     )
     begins = "|".join(
-        [re.escape(n[:1].upper() + n[1:]) + "'s" for n in subjects]
-        + (["My"] if SPEAKER in names else [])
+        [re.escape(capitalised(n)) + "'s" for n in subjects] + (["My"] if SPEAKER in names else [])
     )
     who = "|".join(map(re.escape, names))
     theirs = rf"(?:{owns}) (?:{any_of(PEOPLE)})(?: {NAME})?"

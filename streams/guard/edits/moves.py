@@ -20,6 +20,7 @@ from palimpsest.streams.guard.data.en import (
 from palimpsest.streams.guard.edits.edit import Edit
 from palimpsest.streams.guard.reading import Reading
 from palimpsest.streams.guard.text.tokeniser import NUMBER, WORD
+from palimpsest.streams.guard.turned import capitalised
 
 
 def front(text: Reading, at: int) -> int:
@@ -51,7 +52,7 @@ def without_front(text: Reading) -> Reading | None:
     if not _is_one_clause(text, rest, end):
         return None
     body, time = " ".join(text.texts[rest:end]), " ".join(text.texts[:length])
-    return Reading(f"{_capital(body)} {time[0].lower()}{time[1:]}{stop}")
+    return Reading(f"{capitalised(body)} {time[0].lower()}{time[1:]}{stop}")
 
 
 def _is_one_clause(text: Reading, start: int, end: int) -> bool:
@@ -70,10 +71,6 @@ def _is_one_clause(text: Reading, start: int, end: int) -> bool:
     if place is not None and lows[place] not in PLACING:
         return False
     return len(lows) - verb <= 4 if place is None else place == verb + 1 and len(lows) <= place + 4
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 def _is_year(text: Reading, at: int) -> bool:

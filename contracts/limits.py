@@ -15,6 +15,9 @@ class Limits(NamedTuple):
 MOST = 2**63 - 1
 """The largest number that SQLite and DuckDB accept."""
 
+LONGEST_REASON = 2_000
+"""The maximum number of characters of a reason (`because`) that comes through a server."""
+
 PYTHON = Limits(found=100_000, listed=1_000)
 COMMAND_LINE = Limits(found=1_000, listed=1_000)
 NETWORK = Limits(found=100, listed=200)

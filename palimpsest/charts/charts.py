@@ -17,6 +17,8 @@ GAP = 0.18
 """The share of a column's width that is left empty beside its bar."""
 MOST_LABELS = 8
 """Maximum number of labels below the columns: more would overlap."""
+BINS = 50
+"""Columns of a histogram of similarities, from 0 to 1; exactly 1 is in the last."""
 LEAST = 1e-9
 """Smaller amounts are not drawn: a quarter of the smallest float is 0."""
 SLACK = 1e-9
@@ -143,16 +145,20 @@ def by_day(
     return stacked(name, title, columns, kinds, unit=unit)
 
 
+def bin_of(similarity: float) -> int:
+    """The column of a histogram that a similarity is in; the first one for those below 0."""
+    return max(0, min(math.floor(similarity * BINS + SLACK), BINS - 1))
+
+
 def histogram(
     name: str,
     title: str,
     counts: Mapping[int, Mapping[str, float]],
-    size: int,
     kinds: Sequence[str],
     zones: Iterable[ChartZone],
 ) -> Chart:
-    """One bar for each of `size` equal intervals from 0 to 1, with the zones behind them."""
-    columns = [ChartColumn(f"{n / size:.2f}", counts.get(n, {})) for n in range(size)]
+    """One bar for each column of `bin_of`, with the zones behind them."""
+    columns = [ChartColumn(f"{n / BINS:.2f}", counts.get(n, {})) for n in range(BINS)]
     return stacked(name, title, columns, kinds, zones=zones)
 
 

@@ -15,13 +15,13 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
-from palimpsest.charts.charts import ChartColumn, histogram, stacked
+from palimpsest.charts.charts import ChartColumn, bin_of, histogram, stacked
 from palimpsest.charts.kinds import happened
 from palimpsest.cleaning.clean import Cleaned, Rules
 from palimpsest.cleaning.documents import duplicates_of
 from palimpsest.cleaning.texts import EXACT
 from palimpsest.cleaning.within import WITHIN
-from palimpsest.cli.pictures import BINS, STYLE, VIEWPORT, bin_of, compared, svg, text_of
+from palimpsest.cli.pictures import STYLE, VIEWPORT, compared, svg, text_of
 from palimpsest.contracts.counting import counted
 from palimpsest.streams.policies.explain import explain
 
@@ -96,7 +96,7 @@ def _pictures(found: Cleaned, rows: Iterable[Duplicate]) -> Iterator[str]:
     rules = sorted({rule for counts in scores.values() for rule in counts})
     if rules:
         title = "Scores of the pairs by rule, verbatim repeats left out"
-        yield from svg(histogram("scores", title, scores, BINS, rules, ()))
+        yield from svg(histogram("scores", title, scores, rules, ()))
 
 
 def _by_rule(rows: Sequence[Duplicate], answer: Mapping[str, Any]) -> Iterator[str]:

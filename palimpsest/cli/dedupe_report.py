@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from palimpsest.backends.reader import Reader
-from palimpsest.charts.charts import histogram
+from palimpsest.charts.charts import bin_of, histogram
 from palimpsest.charts.kinds import FAMILIES, FAMILY_OF
 from palimpsest.charts.zones import zones_of, zones_of_run
-from palimpsest.cli.pictures import BINS, STYLE, VIEWPORT, bin_of, compared, svg, text_of
+from palimpsest.cli.pictures import STYLE, VIEWPORT, compared, svg, text_of
 from palimpsest.contracts.answers import Pairing
 from palimpsest.contracts.counting import counted
 from palimpsest.contracts.policy import Policy
@@ -89,13 +89,13 @@ def _similarities(
         came[bin_of(row.score / WHOLE)][FAMILY_OF[row.decision]] += row.n
     yield "<h2>Similarities</h2>"
     title = "Similarity of the pairs of this run"
-    yield from svg(histogram("pairs", title, pairs, BINS, [*FAMILIES], zones_of_run(policy)))
+    yield from svg(histogram("pairs", title, pairs, [*FAMILIES], zones_of_run(policy)))
     if not came:
         yield "<p>On arrival, no text was compared with a neighbour.</p>"
         return
     title = "Similarity of the nearest neighbour of each text on arrival"
     zones = [zone for zone, _ in zones_of(policy)]
-    yield from svg(histogram("came", title, came, BINS, [*FAMILIES], zones))
+    yield from svg(histogram("came", title, came, [*FAMILIES], zones))
 
 
 # -- texts ---------------------------------------------------------------------------------------

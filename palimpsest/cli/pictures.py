@@ -9,15 +9,8 @@ from html import escape
 from palimpsest.charts.charts import Chart
 from palimpsest.process.output import visible
 
-BINS = 50
-"""Columns of a histogram, from 0 to 1."""
 LONGEST = 2_000
 """Maximum number of shown characters of a text."""
-
-
-def bin_of(similarity: float) -> int:
-    """The column of a histogram that a similarity is in."""
-    return max(0, min(int(similarity * BINS), BINS - 1))
 
 
 def svg(chart: Chart) -> Iterator[str]:

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from palimpsest.charts.charts import Chart, ChartColumn, histogram, stacked
-from palimpsest.cli.pictures import BINS, bin_of, compared
+from palimpsest.charts.charts import Chart, ChartColumn, bin_of, histogram, stacked
+from palimpsest.cli.pictures import compared
 from palimpsest.contracts.policy import Policy
 from palimpsest.evaluation.evaluate import MOST_SHOWN, Seen
 from palimpsest.evaluation.tables import (
@@ -58,7 +58,7 @@ def _pair_charts(answer: Mapping[str, Any], seen: Sequence[Seen]) -> list[Chart]
             bars[bin_of(result.cosine)][f"{label}, {result.fate}"] += 1
     title = "Cosine of the pairs that were compared, and what became of them"
     return [
-        histogram("cosine", title, bars, BINS, KINDS, ()),
+        histogram("cosine", title, bars, KINDS, ()),
         *(
             stacked(
                 name,

@@ -271,7 +271,7 @@ def _owners(reader: Reader, pattern: str | None) -> list[str]:
         return [*reader.log.owners()]
     try:
         wanted = re.compile(pattern)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise UsageError(f"the pattern of owners is not a regular expression: {error}") from None
     found = [owner for owner in reader.log.owners() if wanted.fullmatch(owner)]
     if not found:

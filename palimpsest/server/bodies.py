@@ -28,7 +28,7 @@ from palimpsest.contracts.candidate import (
     Text,
     not_blank,
 )
-from palimpsest.contracts.limits import MOST, NETWORK
+from palimpsest.contracts.limits import LONGEST_REASON, MOST, NETWORK
 from palimpsest.contracts.model import REAL, WHOLE, Flag, Strict, Timestamp
 from palimpsest.contracts.requests import (
     BECAUSE,
@@ -60,7 +60,7 @@ LONGEST_WAIT = 30.0
 
 Some = Annotated[int, Field(ge=1, le=NETWORK.found), WHOLE]
 Score = Annotated[float, Field(ge=-1, le=1), REAL]
-Because = Annotated[str, Field(max_length=2000)]
+Because = Annotated[str, Field(max_length=LONGEST_REASON)]
 OF_ID = (Field(min_length=1, max_length=600), AfterValidator(not_blank))
 """Bounds of an id."""
 SomeId = Annotated[str, *OF_ID]

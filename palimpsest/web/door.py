@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from palimpsest.api.asynchronous import AsyncPalimpsest
 from palimpsest.api.store import Palimpsest
+from palimpsest.contracts.limits import LONGEST_REASON
 from palimpsest.server.callers import Authenticator, Caller
 from palimpsest.server.gate import PAGES, admitted
 from palimpsest.server.problems import ProblemError, problem_of
@@ -29,7 +30,6 @@ CSRF_FIELD = "csrf"
 CSRF_HEADER = "x-csrf"
 MOST_FIELDS = 100
 MOST_DIGITS = 15
-LONGEST_REASON = 2_000
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
     " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"

@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from palimpsest.contracts.limits import LONGEST_REASON
 from palimpsest.process.output import dollars, is_invisible
 
 FOLDER = Path(__file__).parent
@@ -46,7 +47,7 @@ def environment() -> Environment:
     made.filters["words"] = words
     made.filters["excerpt"] = excerpt
     made.filters["dollars"] = dollars
-    made.globals.update(static=static_url, htmx_config=HTMX_CONFIG)
+    made.globals.update(static=static_url, htmx_config=HTMX_CONFIG, longest_reason=LONGEST_REASON)
     return made
 
 

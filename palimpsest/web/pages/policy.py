@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from palimpsest.api.store import Palimpsest
-from palimpsest.charts.charts import Chart, ChartZone, histogram
+from palimpsest.charts.charts import Chart, ChartZone, bin_of, histogram
 from palimpsest.charts.kinds import FAMILIES, FAMILY_OF
 from palimpsest.charts.zones import zones_of
 from palimpsest.contracts.policy import Policy
@@ -20,9 +20,6 @@ from palimpsest.streams.policies.explain import explain
 from palimpsest.web import paths
 from palimpsest.web.door import Door, Visit
 from palimpsest.web.seen import seen_by
-
-BINS = 50
-"""Columns of the histogram from 0 to 1; exactly 1 is in the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +71,15 @@ def view(store: Palimpsest, caller: Caller, policy_hash: str) -> PolicyView:
 def _chart(scored: Sequence[Scored], zones: Sequence[ChartZone]) -> Chart:
     counts: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for bar in scored:
-        counts[min(bar.score * BINS // WHOLE, BINS - 1)][FAMILY_OF[bar.decision]] += bar.n
+        counts[bin_of(bar.score / WHOLE)][FAMILY_OF[bar.decision]] += bar.n
     title = "Similarity of the nearest neighbour, by outcome"
-    return histogram("similarity", title, counts, BINS, [*FAMILIES], zones)
+    return histogram("similarity", title, counts, [*FAMILIES], zones)
 
 
 def _stretch(zone: ChartZone, guarded: bool, scored: Sequence[Scored]) -> Stretch:
     found: dict[str, int] = defaultdict(int)
     for bar in scored:
-        at = bar.score / WHOLE
+        at = max(bar.score / WHOLE, 0.0)
         if zone.begin <= at < zone.end or at == zone.end == 1.0:
             found[FAMILY_OF[bar.decision]] += bar.n
     return Stretch(zone, guarded, found)

@@ -17,11 +17,16 @@ from palimpsest.charts.charts import (
     WIDTH,
     ChartColumn,
     ChartZone,
+    bin_of,
     by_day,
     histogram,
     stacked,
 )
 from palimpsest.charts.kinds import FAMILY_OF, happened
+from palimpsest.charts.zones import zones_of
+from palimpsest.projections.duckdb.activity import Scored
+from palimpsest.streams.policies import load_policy
+from palimpsest.web.pages.policy import _chart, _stretch
 
 KINDS = ("apart", "joined", "waits")
 BASE = TOP + PLOT_HEIGHT
@@ -79,7 +84,7 @@ def test_zones_lie_where_their_scores_are() -> None:
         ChartZone(0.92, 1.0, "joined", "it joins"),
         ChartZone(0.85, 0.92, "waits", "the judge"),
     ]
-    chart = histogram("h", "Similarity", {46: {"joined": 3}}, 50, KINDS, zones)
+    chart = histogram("h", "Similarity", {46: {"joined": 3}}, KINDS, zones)
     joined, waits = chart.zones
     assert (joined.series, waits.series) == (1, 2)
     assert chart.legend == [(1, "joined"), (2, "waits")], "zones are told apart, too"
@@ -89,6 +94,20 @@ def test_zones_lie_where_their_scores_are() -> None:
     [bar] = chart.bars
     assert bar.title == "0.92: 3 joined"
     assert joined.x <= bar.x <= joined.x + joined.width
+
+
+def test_every_similarity_is_in_a_column() -> None:
+    """Also one below 0, and one whose product with the columns is rounded down (.58)."""
+    found = [bin_of(score) for score in (-1.0, -0.0001, 0.0, 0.0199, 0.02, 0.58, 0.9999, 1.0)]
+    assert found == [0, 0, 0, 0, 1, 29, 49, 49]
+
+
+def test_a_decision_whose_nearest_is_below_0_is_in_the_chart_and_in_a_zone() -> None:
+    scored = [Scored(-1_200, "stored", 2), Scored(8_600, "auto_reject", 1)]
+    zones = zones_of(load_policy("standard"))
+    assert [bar.title for bar in _chart(scored, []).bars] == ["0.00: 2 kept", "0.86: 1 joined"]
+    stretches = [_stretch(zone, guarded, scored).decisions for zone, guarded in zones]
+    assert [sum(some.values()) for some in stretches if some] == [1, 2]
 
 
 def test_an_empty_chart_is_labelled() -> None:

@@ -6,15 +6,18 @@ import asyncio
 import re
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from importlib import resources
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 from starlette.datastructures import Headers
 
 from palimpsest.charts.kinds import FAMILIES
 from palimpsest.charts.zones import zones_of_run
 from palimpsest.contracts.evidence import Cue
+from palimpsest.contracts.limits import LONGEST_REASON
 from palimpsest.contracts.policy import CosineCheck, PairsDedupe
 from palimpsest.queries.path import (
     _by_cosine,
@@ -24,10 +27,11 @@ from palimpsest.queries.path import (
     _windows,
     _words_in_common,
 )
+from palimpsest.server.bodies import Because
 from palimpsest.server.problems import ProblemError
 from palimpsest.streams.guard.places import CuePlace
 from palimpsest.streams.policies import load_policy, preset_names
-from palimpsest.web import banner, paths
+from palimpsest.web import banner, paths, rendering
 from palimpsest.web.board import board
 from palimpsest.web.board.answers import GivenAnswer
 from palimpsest.web.board.board import MOST_ANSWERS, REFRESH_SECONDS, REFRESH_SHARE, Person
@@ -794,3 +798,18 @@ def test_what_cannot_be_and_what_changes_nothing_is_told() -> None:
     nothing = stepped(changes=False)
     assert "Nothing would change." in nothing
     assert "Because" not in nothing
+
+
+def test_a_form_takes_a_reason_as_long_as_the_doors_do() -> None:
+    pages = resources.files("palimpsest.web").joinpath("templates").iterdir()
+    fields = [
+        field
+        for page in pages
+        for field in re.findall(r'<input [^>]*name="because"[^>]*>', page.read_text())
+    ]
+    assert len(fields) > 3
+    assert all('maxlength="{{ longest_reason }}"' in field for field in fields)
+    assert rendering.environment().globals["longest_reason"] == LONGEST_REASON
+    assert TypeAdapter(Because).validate_python("x" * LONGEST_REASON)
+    with pytest.raises(ValidationError):
+        TypeAdapter(Because).validate_python("x" * (LONGEST_REASON + 1))

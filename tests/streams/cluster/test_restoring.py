@@ -67,8 +67,8 @@ def test_a_partition_names_the_judges_that_answered_there(monkeypatch: pytest.Mo
         answer(ANN, LARGE),
         answer(BEN, SMALL),
     )
-    hers = [named(SMALL, first), first, named(LARGE, second, SMALL), second, third]
-    his = [named(SMALL, of_ben), of_ben]
+    hers: list[AnyEvent] = [named(SMALL, first), first, named(LARGE, second, SMALL), second, third]
+    his: list[AnyEvent] = [named(SMALL, of_ben), of_ben]
     together = [his[0], *hers[:4], his[1], hers[4]]
     assert restored(monkeypatch, together, []) == {ann: hers, ben: his}
     assert restored(monkeypatch, together, hers[2:4]) == {ann: [*hers[:2], hers[4]], ben: his}

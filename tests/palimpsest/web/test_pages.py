@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from palimpsest import Palimpsest
+from palimpsest.contracts.limits import LONGEST_REASON
 from palimpsest.contracts.requests import Selection
 from palimpsest.projections.duckdb import activity as figures
-from palimpsest.web.door import LONGEST_REASON
 from palimpsest.web.pages import days as days_page
 from palimpsest.web.pages import memory as memory_page
 from palimpsest.web.pages import owner as owner_page

@@ -131,7 +131,7 @@ class Scored(NamedTuple):
 
 def days(folder: Path, since: date, until: date, owners: Owners = None) -> list[Day]:
     """Every day from `since` up to and including `until`, in order, even without events."""
-    place = place_of(folder)
+    place = place_of(folder, named=True)
     asked = (_query(text, place, owners, since=since, until=until) for text in _COUNTED)
     kinds, words, judged = queries(folder, *asked)
     span = (until - since).days + 1
@@ -152,7 +152,7 @@ def activity_on(
 
     Exact repeats are left out: there are many of them, and both texts are the same.
     """
-    place = place_of(folder)
+    place = place_of(folder, named=True)
     asked = (
         _query(text, place, owners, since=day, until=day, limit=limit) for text in (_MERGES, _SAID)
     )
@@ -169,7 +169,7 @@ def refused_since(folder: Path, since: datetime) -> tuple[int, datetime | None]:
     although another partition executes the command.
     """
     moment = since.astimezone(UTC).replace(tzinfo=None)
-    [[row]] = queries(folder, _query(_REFUSED, place_of(folder), None, since=moment))
+    [[row]] = queries(folder, _query(_REFUSED, place_of(folder, named=True), None, since=moment))
     latest = row["latest"]
     return row["n"], latest and latest.replace(tzinfo=UTC)
 
@@ -179,7 +179,7 @@ def latest_statements(folder: Path, limit: int) -> list[PairStatement]:
 
     A confirmation is left out if the join was reversed later: it no longer holds.
     """
-    [rows] = queries(folder, _query(_SPOKEN, place_of(folder), None, limit=limit))
+    [rows] = queries(folder, _query(_SPOKEN, place_of(folder, named=True), None, limit=limit))
     return [PairStatement(**row) for row in rows]
 
 
@@ -190,7 +190,7 @@ def outcomes(
 
     A score is a cosine, or a Jaccard score if only words were compared.
     """
-    place = place_of(folder)
+    place = place_of(folder, named=True)
     asked = (_query(text, place, owners, policy=policy) for text in (_OUTCOMES, _SCORED))
     became, scored = queries(folder, *asked)
     return [OutcomeCount(**row) for row in became], [Scored(**row) for row in scored]

@@ -6,14 +6,15 @@ The file has only views. It is never locked, and it is replaced atomically.
 from __future__ import annotations
 
 import atexit
+import itertools
 import os
 import re
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain, count
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory
@@ -27,9 +28,17 @@ from palimpsest.contracts.identity import digest
 from palimpsest.projections.base.files import OWNERS_ONLY, checksum, remove, sync
 from palimpsest.projections.base.source import Effect, no_effect
 from palimpsest.projections.duckdb import comments
-from palimpsest.projections.duckdb.segments import FOLDER, SegmentWriter, listed
+from palimpsest.projections.duckdb.segments import FOLDER, SegmentWriter, chain, listed
 from palimpsest.projections.duckdb.user_sql import views_read
-from palimpsest.projections.duckdb.views import FILE, Place, literal_glob, place_of, quoted, views
+from palimpsest.projections.duckdb.views import (
+    FILE,
+    FILES,
+    Place,
+    literal_glob,
+    place_of,
+    quoted,
+    views,
+)
 
 STORAGE = "v1.2.0"
 """The oldest DuckDB that opens the file; 1.5 cannot open 2.0's own format."""
@@ -245,25 +254,40 @@ def _marked(message: str) -> str:
 
 
 def _rows(folder: Path, asked: Sequence[Query]) -> list[list[Row]]:
-    for left in reversed(range(LISTINGS)):
-        before = {*(folder / FOLDER).iterdir()}
+    left = LISTINGS
+    while True:
+        left -= 1
         try:
-            rows = _listed_once(folder, asked)
+            return _listed_once(folder, asked)
         except duckdb.IOException as error:
             if LEFT not in str(error) or not left:
                 raise
-            continue
-        # DuckDB lists the folders, then the files in each. If a merged segment appears in between
-        # and those that it replaces disappear, it has seen neither, and raises no error.
-        if before.issubset((folder / FOLDER).iterdir()):
-            return rows
+
+
+def _files(folder: Path) -> dict[str, list[str]]:
+    """The files of each table, from as few segments as have all rows.
+
+    If a segment appears while they are listed and those that it replaces disappear, the list may
+    have neither, so it is made again.
+    """
+    for _ in range(LISTINGS):
+        before = {*(folder / FOLDER).iterdir()}
+        found = listed(folder)
+        files: dict[str, list[str]] = defaultdict(list)
+        with suppress(FileNotFoundError):
+            for segment in [*(one for one in found if one.end == 0), *chain(found)[0]]:
+                for table in segment.tables():
+                    files[table].append(literal_glob(segment.file(table).as_posix()))
+            if before.issubset((folder / FOLDER).iterdir()):
+                return files
     raise TransientError(f"the segments at {folder} keep changing: try again later")
 
 
 def _listed_once(folder: Path, asked: Sequence[Query], what: str = "") -> list[list[Row]]:
     with _instance(folder) as instance, instance.database.cursor() as database:
+        database.execute(f"SET VARIABLE {FILES} = ?", [_files(instance.folder)])
         for text, _ in asked:
-            instance.create(views_read(database, text))
+            instance.create(database, views_read(database, text))
         return _interruptible(
             database,
             lambda: [
@@ -305,7 +329,7 @@ class _Instance:
 
     @classmethod
     def of(cls, folder: Path) -> Self:
-        place = place_of(folder)
+        place = place_of(folder, named=True)
         database = duckdb.connect(config=_LIMITS)
         # If the path has wildcard characters, DuckDB names the folder with them escaped.
         readable = [f"{place.segments}/", f"{literal_glob(place.segments)}/"]
@@ -317,15 +341,15 @@ class _Instance:
         )
         return cls(folder, database, views(place))
 
-    def create(self, names: Iterable[str] | None) -> None:
+    def create(self, database: duckdb.DuckDBPyConnection, names: Iterable[str] | None) -> None:
         """Create the views with these names; all, with their comments, if None."""
         if names is None and self.views:
-            self.database.execute("BEGIN")
-            _create_views(self.database, views(place_of(self.folder)))
-            self.database.execute("COMMIT")
+            database.execute("BEGIN")
+            _create_views(database, views(place_of(self.folder, named=True)))
+            database.execute("COMMIT")
             self.views.clear()
         for name in self.views.keys() & set(names or ()):
-            self.database.execute(f"CREATE VIEW {name} AS {self.views.pop(name)}")
+            database.execute(f"CREATE VIEW {name} AS {self.views.pop(name)}")
 
 
 @contextmanager
@@ -366,7 +390,7 @@ def _distinct(names: Iterable[str]) -> list[str]:
     all_names = [*names]
     found: dict[str, None] = {}
     for name in all_names:
-        tries = chain([name], (f"{name}_{n}" for n in count(1)))
+        tries = itertools.chain([name], (f"{name}_{n}" for n in itertools.count(1)))
         free = (
             attempt
             for attempt in tries

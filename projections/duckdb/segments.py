@@ -59,6 +59,10 @@ class Segment:
         """The path of a table's rows, if it has any."""
         return self.path / f"{table}.parquet"
 
+    def tables(self) -> list[str]:
+        """The tables of which it has rows."""
+        return [path.stem for path in self.path.iterdir() if path.suffix == ".parquet"]
+
     def rows(self) -> int:
         """The number of rows in its manifest."""
         return sum(entry["rows"] for entry in self.manifest()["files"].values())

@@ -5,6 +5,9 @@
 A view over several tables reads the position first, then each table up to that position, so that a
 concurrent commit never shows in one table but not another. DuckDB lists a table's files when it
 meets the table in the text, which is why the position comes before the tables.
+
+Our own queries name the files: segments that were replaced stay for a minute, and in a store that
+is written all the time most segments are such.
 """
 
 from __future__ import annotations
@@ -30,6 +33,8 @@ from palimpsest.projections.duckdb.tables import (
 )
 
 FILE = "palimpsest.duckdb"
+FILES = "files"
+"""The variable of a connection with the files that its query reads, by table."""
 MOVED = (
     "this store was moved or copied since its views were written: run `palimpsest sql` here once,"
     " then open the file again; on a read-only disk, write views elsewhere with `palimpsest sql"
@@ -49,13 +54,19 @@ def literal_glob(path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The folder of a store's segments, and the file of the views, if they are in one."""
+    """The folder of a store's segments, and the file of the views, if they are in one.
+
+    `named`: the files are those in the connection's variable `FILES`, instead of all.
+    """
 
     segments: str
     file: str | None = None
+    named: bool = False
 
     def scan(self, table: str) -> str:
         """Every row of a table, from all segments."""
+        if self.named:
+            return f"read_parquet(getvariable({quoted(FILES)}).{table})"
         pattern = f"{literal_glob(self.segments)}/*/{table}.parquet"
         return f"read_parquet({quoted(pattern)})"
 
@@ -68,9 +79,9 @@ class Place:
         return f"{position} WHERE CASE WHEN {here} THEN true ELSE error({quoted(MOVED)}) END"
 
 
-def place_of(folder: Path) -> Place:
+def place_of(folder: Path, *, named: bool = False) -> Place:
     """The segments of a folder as DuckDB sees them, with links resolved."""
-    return Place((folder.resolve() / FOLDER).as_posix())
+    return Place((folder.resolve() / FOLDER).as_posix(), named=named)
 
 
 def current(place: Place, table: Table) -> str:

@@ -30,9 +30,11 @@ from palimpsest.contracts.commands import (
 from palimpsest.contracts.errors import StoreError, UsageError
 from palimpsest.contracts.events import Composition
 from palimpsest.contracts.evidence import Verdict
+from palimpsest.projections.base.source import no_effect
 from palimpsest.projections.duckdb import queries as analysts
+from palimpsest.projections.duckdb.compaction import compact
 from palimpsest.projections.duckdb.queries import ensure_views, query, views_file, write_views
-from palimpsest.projections.duckdb.segments import FOLDER, listed
+from palimpsest.projections.duckdb.segments import FOLDER, Segment, listed
 from palimpsest.projections.duckdb.views import Place, views
 from palimpsest.projections.projector import Projector
 from tests.projections.histories import JUDGES, History, content_of
@@ -530,7 +532,7 @@ def test_a_segment_that_leaves_while_a_query_begins_is_not_missed(
 def test_a_segment_that_is_merged_while_a_query_lists_it_is_not_missed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """DuckDB lists folders, then their files: a merged one that came in between it does not see."""
+    """The list may have neither the segment, which left, nor the merged one, which came."""
     history = History()
     for text in ("A kettle is hers.", "A violin is hers."):
         history.admit("ada", text)
@@ -538,16 +540,30 @@ def test_a_segment_that_is_merged_while_a_query_lists_it_is_not_missed(
     old = listed(tmp_path)[-1].path
     beside, merged = tmp_path / "beside", old.with_suffix(".1")
     moves = [(beside, merged), (old, beside)]
-    create = analysts._Instance.create
 
-    def begins(instance: analysts._Instance, names: Any) -> None:
-        if moves:
+    def lists(folder: Path) -> list[Segment]:
+        found = [segment for segment in listed(folder) if not moves or segment.path != old]
+        while moves:
             Path.rename(*moves.pop())
-        create(instance, names)
+        return found
 
-    monkeypatch.setattr(analysts._Instance, "create", begins)
+    monkeypatch.setattr(analysts, "listed", lists)
     assert len(query(tmp_path, "FROM candidates")) == 2
     assert moves == []
+
+
+def test_a_segment_that_was_replaced_is_not_read(tmp_path: Path) -> None:
+    """In a store that is written all the time, most segments are such for a minute."""
+    history = History()
+    for text in ("A kettle is hers.", "A violin is hers.", "A boat is hers."):
+        history.admit("ada", text)
+        show(tmp_path, history)
+    old = [segment for segment in listed(tmp_path) if segment.end > 0]
+    compact(tmp_path, old, no_effect)
+    for path in [path for segment in old for path in segment.path.glob("*.parquet")]:
+        path.write_bytes(b"what nobody reads")
+    assert len(query(tmp_path, "FROM candidates")) == 3
+    assert len(query(tmp_path, "SHOW ALL TABLES")) == len(views(Place("")))
 
 
 def compose(history: History) -> None:

@@ -54,7 +54,8 @@ Row = tuple[Any, ...]
 Inode = tuple[int, int]
 
 _held: dict[Inode, list[int]] = defaultdict(list)
-"""Descriptors of files to which this process has connections; closed after the last of them.
+"""Descriptors of files to which this process has connections, for the next that reads the file;
+closed after the last connection.
 
 Closing any descriptor of a file drops all locks of the process on it (fcntl(2), POSIX), including
 SQLite's. Another process that closes the file would then believe that it is the last one, and
@@ -142,9 +143,10 @@ class Database:
     @contextmanager
     def raw(self) -> Iterator[BinaryIO]:
         """The raw file, without SQLite; committed pages may still be in its write-ahead log."""
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = _descriptor(self.path)
         try:
             with open(descriptor, "rb", closefd=False) as file:
+                file.seek(0)
                 yield file
         finally:
             _close_last(descriptor)
@@ -292,8 +294,15 @@ def _release(inode: Inode) -> None:
                 os.close(descriptor)
 
 
+def _descriptor(path: Path) -> int:
+    """A descriptor of a file that nobody else is reading: one that is held, or a new one."""
+    with _holding:
+        held = _held.get(_inode(path.stat()))
+        return held.pop() if held else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+
 def _close_last(descriptor: int) -> None:
-    """Close a descriptor once no connection of this process to its file is open."""
+    """Close a descriptor, or hold it as long as this process has a connection to its file."""
     inode = _inode(os.fstat(descriptor))
     with _holding:
         if _connections[inode]:

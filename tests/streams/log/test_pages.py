@@ -149,12 +149,26 @@ with Log.open(Path({str(copied)!r})) as log:
     assert not opened_here(copied), "what was kept open is closed with the last connection"
 
 
-def opened_here(path: Path) -> bool:
-    """Whether this process has a descriptor of a file."""
+def test_reading_the_pages_again_keeps_no_more_files_open(copied: Path) -> None:
+    """A program may open a store again and again beside one that it keeps open."""
+    opened = []
+    with Log.create(copied) as log:
+        for _ in range(3):
+            with Log.create(copied) as other:
+                check_pages(other)
+                check_pages(log)
+            opened.append(opened_here(copied))
+        assert opened == [opened[0]] * 3
+        with log.raw() as raw, log.raw() as at_once:
+            assert raw.read(PAGE) == at_once.read(PAGE), "each reads from the beginning"
+    assert not opened_here(copied)
+
+
+def opened_here(path: Path) -> int:
+    """How many descriptors of a file this process has."""
     folder = Path("/proc/self/fd" if sys.platform == "linux" else "/dev/fd")
-    wanted = path.stat()
+    wanted, found = path.stat(), 0
     for descriptor in [int(one.name) for one in folder.iterdir()]:
         with suppress(OSError):  # that of the listing is closed by now
-            if os.path.samestat(os.fstat(descriptor), wanted):
-                return True
-    return False
+            found += os.path.samestat(os.fstat(descriptor), wanted)
+    return found

@@ -17,7 +17,8 @@ from palimpsest.streams.log.log import Log
 from palimpsest.streams.search.scope_index import ScopeIndex
 
 MOST_CANDIDATES = 250_000
-"""Maximum number of candidates in all loaded ledgers; a single owner may exceed it."""
+"""Maximum number of candidates in all loaded ledgers, where each owner counts as one more; a single
+owner may exceed it."""
 
 MANY_EVENTS = 2_000
 """From this number of events on, garbage collection pauses while an owner is folded: it would scan
@@ -28,8 +29,8 @@ them again and again, which takes longer than the folding."""
 class Loaded:
     """An owner's ledger and the search indexes that follow it.
 
-    `broken` are scopes that could not be searched; they are not tried again. `size` is the number
-    of candidates at the last count.
+    `broken` are scopes that could not be searched; they are not tried again. `size` is what it
+    takes of `MOST_CANDIDATES`, as of the last count.
     """
 
     ledger: Ledger
@@ -131,8 +132,9 @@ class Owners:
         Only owners used since the last call can have grown, so only they are counted again.
         """
         for owner in filter(None, map(self._loaded.get, self._asked)):
-            self._total += len(owner.ledger.entries) - owner.size
-            owner.size = len(owner.ledger.entries)
+            self._total -= owner.size
+            owner.size = 1 + len(owner.ledger.entries)
+            self._total += owner.size
         self._asked.clear()
         while self._total > self.most and len(self._loaded) > 1:
             _, left = self._loaded.popitem(last=False)

@@ -58,7 +58,7 @@ def test_what_was_passed_over_is_decided_before_what_came_after_it(
 def test_the_bound_on_what_is_in_memory_is_for_all_partitions_together(
     tmp_path: Path, connection: Connection, topics: Topics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(manager_module, "MOST_CANDIDATES", 2 * PARTITIONS)
+    monkeypatch.setattr(manager_module, "MOST_CANDIDATES", 4 * PARTITIONS)
     owners = [name for name in map(str, range(99)) if partition_of(name, PARTITIONS) == HOME][:9]
     said = [orjson.dumps({"owner_id": name, "text": "a text"}) for name in owners]
     publish(connection, topics, [(HOME, None, one, []) for one in said])

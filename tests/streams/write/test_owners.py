@@ -33,7 +33,7 @@ def test_who_leaves_holds_no_memory(tmp_path: Path) -> None:
             runtime.told.clear()
         ids = {owner: set(owners.get(owner).ledger.entries) for owner in runtime.log.owners()}
         owners.get("who stays")
-        owners.most = 3
+        owners.most = 4
         owners.trim()
         assert len(owners) == 1
         there = {thing.id for thing in gc.get_objects() if isinstance(thing, Entry)}
@@ -52,13 +52,25 @@ def test_one_owner_may_be_larger_than_the_bound(tmp_path: Path) -> None:
         assert owners.get("ann").ledger is ledger
 
 
+def test_who_has_no_memories_counts_too(tmp_path: Path) -> None:
+    """A server may be asked about any number of owners that it does not know."""
+    with Runtime(tmp_path / "log.sqlite") as runtime:
+        owners = runtime.writer.owners
+        owners.most = 10
+        for number in range(30):
+            owners.get(f"owner {number}")
+            owners.trim()
+        assert len(owners) == 10
+        assert owners.loaded("owner 29") is not None
+
+
 def test_a_memory_that_grew_is_counted_again_and_a_forgotten_one_no_more(tmp_path: Path) -> None:
     def say(owner: str, *texts: str) -> None:
         runtime.submit(*({"owner_id": owner, "text": text} for text in texts))
 
     with Runtime(tmp_path / "log.sqlite") as runtime:
         owners = runtime.writer.owners
-        owners.most = 3
+        owners.most = 5
         say("ann", "red")
         say("bob", "blue")
         assert len(owners) == 2
@@ -126,7 +138,7 @@ def test_it_is_folded_once_though_more_comes_meanwhile(
 def test_who_grew_by_it_is_counted_again(ours: Runtime, theirs: Runtime) -> None:
     owners = ours.writer.owners
     ours.submit({"owner_id": "bob", "text": "red"})
-    owners.most = 3
+    owners.most = 5
     theirs.submit(*({"owner_id": "bob", "text": text} for text in ("blue", "green", "white")))
     owners.catch_up()
     owners.trim()

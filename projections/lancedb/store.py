@@ -49,6 +49,9 @@ FRAGMENTED = 64
 VERY_FRAGMENTED = 400
 GRACE = timedelta(minutes=2)
 """How long earlier versions are kept for readers."""
+METADATA_BYTES = 32 * 1024 * 1024
+"""How much of its versions' metadata LanceDB keeps for a table. Each commit adds some, and by
+default a gigabyte is kept."""
 AT_ONCE = 1_000
 APPENDED_AT_ONCE = 20_000
 PAGE_ROWS = 5_000
@@ -141,7 +144,8 @@ class LanceStore:
     def _database(self) -> lancedb.DBConnection:
         import lancedb
 
-        return lancedb.connect(self.folder)
+        session = lancedb.Session(metadata_cache_size_bytes=METADATA_BYTES)
+        return lancedb.connect(self.folder, session=session)
 
     def _hold(self, name: str, table: Table) -> None:
         self._tables[name] = table

@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+import lancedb
 import pytest
 
 from palimpsest.contracts.errors import StoreError, UsageError
@@ -302,6 +303,24 @@ def test_earlier_versions_leave_in_time(
         live(tmp_path, history, 6, StopAt())
     assert len(list((tmp_path / "lancedb" / "memories.lance" / "_versions").iterdir())) < 10
     assert_right(history.log, tmp_path)
+
+
+def test_what_lancedb_keeps_of_its_versions_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By default it keeps a gigabyte, which a server reaches within days."""
+    sessions: list[Any] = []
+    session = lancedb.Session
+
+    def noted(**limits: Any) -> Any:
+        sessions.append(session(**limits))
+        return sessions[-1]
+
+    monkeypatch.setattr(lancedb, "Session", noted)
+    monkeypatch.setattr(lance, "METADATA_BYTES", 100_000)
+    live(tmp_path, History(14), 12, StopAt())
+    assert sessions
+    assert max(one.size_bytes for one in sessions) < 200_000
 
 
 def test_a_log_that_ends_earlier_than_the_projections_wins(tmp_path: Path) -> None:

@@ -29,7 +29,6 @@ from palimpsest.streams.judge.worker import (
     Tally,
 )
 from palimpsest.streams.log.verifications import Waiting
-from palimpsest.streams.write.owners import Owners
 
 Result = TypeVar("Result")
 ROWS = 256
@@ -120,7 +119,6 @@ class TableReading:
 
     def __init__(self, writer: StoreWriter) -> None:
         self._writer = writer
-        self._owners = Owners(writer.reader.log)
         self._last: Waiting | None = None
         self._read_at = -1
         self._in_hand: set[tuple[str, str]] = set()
@@ -140,7 +138,6 @@ class TableReading:
         if self.is_at_end():
             return []
         head = self._writer.reader.log.head()
-        self._owners.catch_up()
         in_force = self._writer.reader.policy_in_force()
         found: list[PendingQuestion] = []
         while len(found) < most:
@@ -149,7 +146,6 @@ class TableReading:
             if not rows:
                 self._last, self._read_at = None, head
                 break
-        self._owners.trim()
         return found
 
     def _questions(
@@ -169,7 +165,7 @@ class TableReading:
         return found
 
     def _question(self, row: Waiting, in_force: policy.Policy) -> AnyQuestion | None:
-        ledger = self._owners.get(row.owner_id).ledger
+        ledger = self._writer.reader.ledger(row.owner_id)
         if row.kind == "settle":
             return settle_question(ledger, row.subject, in_force)
         return compose_question(ledger, row.subject, in_force)

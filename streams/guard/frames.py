@@ -12,7 +12,16 @@ from itertools import chain, takewhile
 
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.closed_class import OTHERS
-from palimpsest.streams.guard.data.frame_words import BINDING, HEADINGS, LIGHT, NO_VALUE, NOW, VERBS
+from palimpsest.streams.guard.data.frame_words import (
+    BINDING,
+    HEADINGS,
+    LIGHT,
+    NO_PHONES,
+    NO_VALUE,
+    NOW,
+    PHONES,
+    VERBS,
+)
 from palimpsest.streams.guard.data.name_words import THIRD, TRADES
 from palimpsest.streams.guard.edits.alignment import explain
 from palimpsest.streams.guard.reading import Reading, StatedTokens
@@ -36,8 +45,13 @@ _NO_TRADE = NO_VALUE | en.ARTICLES | {"of", "like"}
 _PREFERS = frozenset({"prefers", "prefer"})
 _OVER = frozenset("over rather than to".split())
 """Words between what somebody prefers and what it is compared with."""
+_SAVES = frozenset({"saves", "save", "saving"})
+_HAS = frozenset("has have owns own uses use".split())
+_TELEPHONES = frozenset({"phone", "mobile", "smartphone"})
 _LITTLE = NO_VALUE | LIGHT
 _WHEN = [("on",), ("at",), ("from",), ("in",)]
+LONGEST_AIM = 10
+"""Maximum number of tokens from *saves for* on, and of a text that says the make of a telephone."""
 MOST_OF_A_THING = 7
 """Maximum number of tokens said of a thing of the owner's."""
 _ENDS = frozenset(".!?;")
@@ -58,6 +72,8 @@ def frame(one: Reading, other: Reading) -> bool:
         _differ_in_a_value(one, other)
         or _of_one_thing(one, other)
         or _share(_label, one, other)
+        or _share(_aim, one, other)
+        or _share(_device, one, other)
         or _of_one_preference(one, other)
         or _share(_trade, one, other)
         or not (one.values.isdisjoint(other.values) or one.statement.lows == other.statement.lows)
@@ -119,10 +135,31 @@ def _thing(said: StatedTokens) -> tuple[str, ...] | None:
     return said.lows[: at + 2] if fits else None
 
 
+def _aim(said: StatedTokens) -> tuple[str, ...] | None:
+    """The words up to *saves for*, however long the name of the aim is."""
+    if _SAVES.isdisjoint(said.lows):
+        return None
+    at = next(at for at, low in enumerate(said.lows) if low in _SAVES)
+    fits = at and said.lows[at + 1 : at + 2] == ("for",) and len(said.lows) - at <= LONGEST_AIM
+    return said.lows[: at + 2] if fits and not _ends_a_sentence(said, 0, len(said.lows)) else None
+
+
+def _device(said: StatedTokens) -> tuple[str, ...] | None:
+    """Whose telephone a text says the make of, by whatever verb: *has a Pixel 8*."""
+    lows = said.lows
+    if PHONES.isdisjoint(lows) or not NO_PHONES.isdisjoint(lows) or len(lows) > LONGEST_AIM:
+        return None
+    who, *rest = lows[lows[0] == "the" :] or ("",)
+    if rest[:1] and rest[0] in _HAS:
+        return (who, "phone")
+    owned = who.endswith("'s") and rest[:1] and rest[0] in _TELEPHONES and rest[1:2] == ["is"]
+    return (who.removesuffix("'s"), "phone") if owned else None
+
+
 def begins_otherwise(text: str, other: Reading) -> bool:
     """Whether a text not read yet certainly shares no frame with one that has been read."""
     opened = other.opening
-    if other.values:
+    if other.values or not PHONES.isdisjoint(other.lows):
         return False
     if opened is None:
         return _label(other.statement) is None
@@ -206,6 +243,7 @@ def frame_keys(text: Reading) -> list[tuple[str, ...]]:
         found.append(trade)
     if (preferred := _preferred(said)) is not None:
         found.append(preferred[0])
+    found += [key for find in (_aim, _device) if (key := find(said)) is not None]
     if opened is None:
         return found
     found.append((*opened, singular(said.lows[-1])))

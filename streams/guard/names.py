@@ -16,8 +16,9 @@ from palimpsest.streams.guard.data.name_words import (
     ADVERBS,
     COUNTING,
     FIRST_AND_SECOND,
+    HOMES,
     INTENDING,
-    NEVER,
+    LIMBS,
     NO_NOUNS,
     NOT_VERBS,
     NOTED,
@@ -26,14 +27,17 @@ from palimpsest.streams.guard.data.name_words import (
     PRONOUNS,
     RELATED,
     SAME,
+    SEVERAL,
     THIRD,
+    TRANSITIVE,
     VERBAL,
     third,
 )
 from palimpsest.streams.guard.data.value_words import THIRD_GERMAN, third_german
-from palimpsest.streams.guard.reworded import ADDRESS, reworded
+from palimpsest.streams.guard.reworded import ADDRESS, any_of, reworded
 from palimpsest.streams.guard.state import as_state, without_since
 from palimpsest.streams.guard.text.language import is_foreign
+from palimpsest.streams.guard.text.persons import is_also_a_word, is_said_of_somebody
 from palimpsest.streams.guard.turned import capitalised, turned
 from palimpsest.streams.guard.values import is_in_a_table
 
@@ -44,15 +48,45 @@ _OUGHT = frozenset("may might shall should shouldn't must mustn't".split())
 """Verbs that requirements use for a user who is nobody in particular."""
 _THIRDS = (frozenset(THIRD.values()) | NO_NOUNS | SAME | en.FINITE | en.STATES) - _OUGHT
 _DEEDS = frozenset(THIRD.values()) - SAME - en.AUXILIARIES
+_PERSONAL = ("He ", "She ")
+"""Pronouns that, in what an owner is told of, mean the owner: for frames only."""
 _FINITE = _THIRDS | VERBS
 _BARE = PLAIN | NO_NOUNS
 _NOT_PRESENT = OTHER_TIMES | NOT_VERBS
 _NO_NOUN = en.FINITE | en.PREPOSITIONS | en.CLAUSES | en.PASTS | VERBS | PRONOUNS
 _SAYS_MORE = re.compile(r"[?!\"“”«»()\[\]{}<>`\n\t]|[;:](?=\s)|[.](?=\s)")
 """Signs of more than one plain sentence: a question, a quotation or an addition."""
-_ADDRESSES = re.compile(rf"\b{ADDRESS}(?=\s)|\S+@\S+")
-"""The full stop of *Dr.* does not end a sentence, and a name in an email address is ignored."""
+_ADDRESSES = re.compile(rf"\b{ADDRESS}(?=\s)|(?<= (?:at|in|of|to) )St\.(?= [A-Z])|\S+@\S+")
+"""The full stop of *Dr.* or *St. Mary* ends no sentence, and a name in an email is ignored."""
 _POSSESSIVE = re.compile(r"\b(?:my|his|her|their)\b")
+
+
+_AT = "(?:behind|in|on)"
+_HOME = rf"(?:{any_of(HOMES)})\b"
+_SIDE = "(?:left |right )?"
+_WHOSE = (" my ", " his ", " her ", " their ")
+
+
+def _owning(whose: str, *, user: bool) -> re.Pattern[str]:
+    """Where a possessive is certainly the subject's; of *the user*, also with its own *their*."""
+    ways = [
+        rf"\b({whose}) own (?=[a-z])",
+        rf"\b(?:takes?|drinks?) ({whose}) (?:coffee|tea) (?:black|strong|white|with|without)\b",
+        rf"\b(?:dislocated|sprained|tore|twisted) ({whose}) {_SIDE}(?:{any_of(LIMBS)})\b",
+    ]
+    if user:
+        ways += [
+            rf"\b(?:broke|fractured|hurt|injured) ({whose}) {_SIDE}(?:{any_of(LIMBS)})\b",
+            rf"\b(?:lives?|stays?) with ({whose}) (?:{any_of(RELATED)})\b",
+            rf"\b(?:calls?|owes?|phones?|visits?) ({whose}) (?:{any_of(RELATED)})\b",
+            rf"\b(?:building|built|grows?|planted) (?:[a-z]+ ){{1,3}}{_AT} ({whose}) {_HOME}",
+        ]
+    return re.compile("|".join(ways))
+
+
+_OWN = _owning("his|her|their", user=False)
+_USERS = _owning("their", user=True)
+_MY = _owning("my", user=True)
 _MEIN = frozenset("mein meine meinen meinem meiner meines mich mir".split())
 _MINE = re.compile("mein(?:e|en|em|er|es)? ", re.IGNORECASE)
 _SURELY_IS = re.compile(
@@ -81,10 +115,38 @@ def _called(said: str, names: tuple[str, ...]) -> str | None:
     for name in _by_length(names):
         rest = _rest_after(said, name)
         if rest is not None:
+            if is_also_a_word(name) and not is_said_of_somebody(name, rest):
+                return None
             bare = not _begins_with(said, names)
-            follows = _said_of(name, rest, bare) if _is_plain(name, rest, names) else None
-            return None if follows is None else capitalised(_spoken(names)) + follows
+            own, rest = _owned(name, rest)
+            plain = rest.replace(" their ", " ") if own else rest
+            follows = _said_of(name, rest, bare) if _is_plain(name, plain, names) else None
+            if follows is None:
+                return None
+            said_of = follows.replace(" their ", " their own ") if own else follows
+            return capitalised(_spoken(names)) + said_of
     return _noted(said, names)
+
+
+def _owned(name: str, rest: str) -> tuple[bool, str]:
+    """Whether the only possessive after a subject is certainly the subject's; if so, as *their*.
+
+    It is read as *their own*: *I sprained my ankle*, *Ada sprained her ankle*.
+    """
+    if not any(whose in rest for whose in _WHOSE):
+        return False, rest  # the usual case
+    found = (_MY if name == SPEAKER else _USERS if _is_user(name) else _OWN).search(rest)
+    if not found:
+        return False, rest
+    start, end = found.span(found.lastindex or 0)
+    before, after = rest[:start], rest[end:].removeprefix(" own")
+    if _POSSESSIVE.search(before) or _POSSESSIVE.search(after):
+        return False, rest
+    return True, f"{before}their{after}"
+
+
+def _is_user(name: str) -> bool:
+    return name.casefold().removeprefix("the ") == "user"
 
 
 def _noted(said: str, names: tuple[str, ...]) -> str | None:
@@ -119,7 +181,8 @@ def said_of_owner(text: str, names: tuple[str, ...]) -> str:
     said = said or _said_loosely(stated, names)
     if said is None:
         return text
-    return as_state(_POSSESSIVE.sub("their", said), capitalised(_spoken(names)))
+    said = _POSSESSIVE.sub("their", said).replace(" their own ", " their ")
+    return as_state(said, capitalised(_spoken(names)))
 
 
 def _said_elsewhere(said: str, names: tuple[str, ...]) -> str:
@@ -152,9 +215,16 @@ def _said_loosely(said: str, names: tuple[str, ...]) -> str | None:
             continue
         words = rest.split(" ")
         at = _verb_at(words)
+        if is_also_a_word(name) and not rest.startswith("'s ") and words[at] not in _THIRDS:
+            return None
         if name == SPEAKER and at:
             words[at] = THIRD.get(words[at], words[at])
         return capitalised(_spoken(names)) + " ".join(words)
+    if said.startswith(_PERSONAL):
+        does = said.partition(" ")[2]
+        verb = does.partition(" ")[0]
+        if verb in _THIRDS or _is_third(verb, bare=False):
+            return f"{capitalised(_spoken(names))} {does}"
     return None
 
 
@@ -237,23 +307,19 @@ def subject_of(text: str, names: tuple[str, ...]) -> str | None:
 
 @lru_cache(maxsize=256)
 def _by_length(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names that a text may be about, the longest first."""
-    return tuple(sorted(filter(_can_be_told, names), key=len, reverse=True))
+    """The names that a text may be about, the longest first; none if no text can use only one."""
+    return tuple(sorted(names, key=len, reverse=True)) if _spoken(names) in names else ()
 
 
 @lru_cache(maxsize=256)
 def _spoken(names: tuple[str, ...]) -> str:
     """The name by which every text is read: *the user* if it is one, which the table has edits for.
 
-    Otherwise the first in sorted order that is not a pronoun, so that it does not depend on the
-    order in which the names were given.
+    Otherwise the first in sorted order that is neither a pronoun nor a word, so that it does not
+    depend on the order in which the names were given.
     """
-    fit = sorted(name for name in names if name != SPEAKER and _can_be_told(name))
+    fit = sorted(name for name in names if name != SPEAKER and not is_also_a_word(name))
     return next((name for name in fit if name.casefold() == "the user"), fit[0] if fit else SPEAKER)
-
-
-def _can_be_told(name: str) -> bool:
-    return name.casefold() not in NEVER
 
 
 def _rest_after(text: str, name: str) -> str | None:
@@ -381,16 +447,26 @@ def _says_so(name: str, words: list[str], verb: int, bare: bool) -> bool:
 def _has_object(words: list[str], verb: int) -> bool:
     """Whether a word that could be a plural noun is the only verb: what follows shows it."""
     after = words[verb + 1 :]
-    if "".join(after[:1]) in VERBAL.get(words[verb], ()):
+    if "".join(after[:1]).rstrip(".") in VERBAL.get(words[verb], ()):
         return _FINITE.isdisjoint(word.rstrip(".,") for word in after)
-    if words[verb] in INTENDING and after[:1] == ["to"] and _is_present("".join(after[1:2])):
-        return _FINITE.isdisjoint(word.rstrip(".,") for word in after)
+    if words[verb] in TRANSITIVE and _is_object(after):
+        return True
+    to_do = "".join(after[1:2])
+    if words[verb] in INTENDING and after[:1] == ["to"] and (to_do in THIRD or _is_present(to_do)):
+        return _FINITE.isdisjoint(word.rstrip(".,") for word in after[2:])
     begins = after and (
         after[0] in en.DETERMINERS | en.NUMBERS.keys()
         or after[0].isdecimal()
         or all(map(_is_name, after))
+        or (words[verb] == "plays" and _is_name(after[0]))
     )
     return bool(begins) and _FINITE.isdisjoint(word.rstrip(".,") for word in after)
+
+
+def _is_object(words: list[str]) -> bool:
+    """Whether words begin with neither a preposition nor the like, and none may be a verb."""
+    lows = [word.rstrip(".,") for word in words]
+    return lows != [] and lows[0] not in NOT_VERBS and _FINITE.union(THIRD).isdisjoint(lows)
 
 
 def _is_name(word: str) -> bool:
@@ -402,6 +478,8 @@ def _is_name(word: str) -> bool:
 def _is_of_something(rest: str) -> bool:
     """Whether a verb follows what the subject has; if not, *'s* may be *is* or *has*."""
     words = rest.rstrip(".").split(" ")
+    if words[0] in SEVERAL and "".join(words[1:2]) in THIRD:
+        return True
     return re.sub("['-]", "", words[0]).isalpha() and not _FINITE.isdisjoint(words[1:])
 
 

@@ -14,6 +14,8 @@ from palimpsest.streams.guard.data.name_words import (
     AGENTS,
     ALLERGENS,
     ILLNESSES,
+    KEYS_AND_DRUMS,
+    OUTDOORS,
     PASTIMES,
     PEOPLE,
     PETS,
@@ -24,13 +26,14 @@ from palimpsest.streams.guard.data.name_words import (
     SKILLS,
     SUBJECTS,
     TRADES,
+    TRANSPORT,
 )
 from palimpsest.streams.guard.text.plurals import singular
 from palimpsest.streams.guard.written import MONTH, as_written
 
 ADDRESS = r"(?:Dr|Mr|Mrs|Ms|Prof)\b\.?"
 """A form of address, with the full stop of its abbreviation or without."""
-NAME = rf"(?:{ADDRESS} )?[^\W\d_a-z][\w'\-]*(?: [^\W\d_a-z][\w\-]*){{0,2}}"
+NAME = rf"(?:{ADDRESS} |St\. )?[^\W\d_a-z][\w'\-]*(?: [^\W\d_a-z][\w\-]*){{0,2}}"
 """One to three words that begin with a capital."""
 
 VALUE = rf"(?:[0-9]+|[0-9]{{1,2}} (?:{MONTH})|(?:{MONTH}) [0-9]{{1,2}})(?:,? [0-9]{{4}})?"
@@ -55,10 +58,15 @@ def reworded(said: str, who: str) -> str:
         for pattern, way in _WAYS.get(rest.strip().partition(" ")[0], ()):
             if found := pattern.fullmatch(rest):
                 rest = found.expand(way)
-        rest = _by_pastime(_in_order(_by_favourite(_by_allergen(rest))))
+        rest = _by_pastime(_in_order(_by_favourite(_by_allergen(_outdoors(rest)))))
         if rest == former:
             break
     return who + rest + stop
+
+
+def _outdoors(rest: str) -> str:
+    found = _GOES.fullmatch(rest)
+    return f" {OUTDOORS[found[1]]}{found[2]}" if found else rest
 
 
 def _by_pastime(rest: str) -> str:
@@ -88,6 +96,7 @@ def _by_favourite(rest: str) -> str:
     return f"'s favourite {singular(found[2])} is {found[1]}" if found else rest
 
 
+_GOES = re.compile(rf" goes ({any_of(OUTDOORS)})((?: .+)?)")
 _ALLERGY = re.compile(rf" has an? ({any_of(ALLERGENS)}) allergy")
 _BEST = re.compile(r" likes ([\w'\-]+(?: [\w'\-]+){0,2}) best of all ([a-z]+s)")
 _PASTIME = re.compile(rf" (likes|loves|hates|enjoys|prefers) ({any_of(PASTIMES)})((?: [\w'\-]+)*)")
@@ -96,6 +105,10 @@ _LISTED = re.compile(rf" speaks ((?:{_ITEM.pattern}, )*{_ITEM.pattern},? and {_I
 _PLACE = rf"({NAME}(?:, {NAME})?)"
 _TRADE = rf"((?:[a-z]+ ){{0,3}}(?:{any_of(TRADES)}))"
 _DOES_NOW = "drives|lives|owns|plays|reads|speaks|studies|uses|works"
+_WHERE = "(?:at|every|for|in|on|with)"
+_TRANSPORT = f"(?:{any_of(TRANSPORT)})"
+_SCHOOL = rf"(?:University of {NAME}|{NAME} (?:College|University))"
+_WEIGHT = r"[0-9.]+ (?:kg|pounds|stone)"
 _SOMEBODY = any_of(PEOPLE | RELATED | ROLES)
 _OF_OWNERS = any_of((PEOPLE | RELATED | PETS) - ROLES)
 _COUNT = f"(?:{any_of({'a', 'an', *en.NUMBERS})}|[0-9]+)"
@@ -108,6 +121,11 @@ def _ways(*ways: tuple[str, str]) -> list[tuple[re.Pattern[str], str]]:
 _OWNS = (rf" owns ({_COUNT} (?:{any_of(PETS)})(?: (?:called|named) {NAME})?)", r" has \1")
 _WAYS = {
     "'s": _ways(
+        (r"'s blood pressure is ([0-9]+) over ([0-9]+)", r"'s blood pressure is \1/\2"),
+        (rf"'s (?:current )?weight is ({_WEIGHT})", r" weighs \1"),
+        (rf"('s (?:{_SOMEBODY})) works as (an? {_TRADE})", r"\1 is \2"),
+        (rf"'s major is ({any_of(SUBJECTS)})", r" majors in \1"),
+        (rf"('s (?:{_SOMEBODY}) has [0-9]+) kids", r"\1 children"),
         (rf"('s [a-z]+)'s name is ({NAME})", r"\1 is called \2"),
         (rf"('s (?:best friend|{_SOMEBODY}) is) (?:called|named) ({NAME})", r"\1 \2"),
         (rf"'s (?:job|job title|occupation|profession) is {_TRADE}", r" is a \1"),
@@ -122,6 +140,13 @@ _WAYS = {
     "has": _ways(
         (rf" has an? ({any_of(ROLES)}) (?:called|named) ({NAME})", r"'s \1 is \2"),
         (rf" has an? ({_OF_OWNERS}) named ({NAME})", r" has a \1 called \2"),
+        (r" has ([0-9]+) kids", r" has \1 children"),
+        (rf" has a subscription to ({NAME})", r" subscribes to \1"),
+        (rf" has an? ({NAME}) subscription", r" subscribes to \1"),
+        (
+            r" has a blood pressure of ([0-9]+)(?:/| over )([0-9]+)",
+            r"'s blood pressure is \1/\2",
+        ),
         (r" has an allergy to (.+)", r" is allergic to \1"),
         (r" has a fear of (.+)", r" is afraid of \1"),
         (rf" has got ({_COUNT} .+)", r" has \1"),
@@ -133,6 +158,12 @@ _WAYS = {
         (rf" is studying ({NAME}|{any_of(SUBJECTS)})", r" studies \1"),
         (rf"( is learning) how( to (?:{any_of(SKILLS)})(?: .+)?)", r"\1\2"),
         (r" is (lactose|gluten)-intolerant", r" is \1 intolerant"),
+        (rf"( is learning) (?:the )?({any_of(en.INSTRUMENTS)})", r"\1 to play the \2"),
+        (rf" is majoring in ({any_of(SUBJECTS)}|{NAME})", r" majors in \1"),
+        (r" is (?:on|following) (an? [a-z\-]+ diet)", r" follows \1"),
+        (r"( is saving) (?:money|up) (for .+)", r"\1 \2"),
+        (rf" is an? student (at (?:the )?{_SCHOOL})", r" studies \1"),
+        (r" is (?:a non-smoker|not a smoker)", r" doesn't smoke"),
         (rf" is an? graduate of ({NAME})", r" graduated from \1"),
         (rf" is (an? {_TRADE}) (at|for) ({NAME})", r" works \3 \4 as \1"),
         (r" is (?:([0-9]{1,3}) years of age|([1-9][0-9]))", r" is \1\2 years old"),
@@ -165,6 +196,20 @@ _WAYS = {
         (rf" works as (an? {_TRADE}) for ({NAME})", r" works for \3 as \1"),
         (rf" works as (an? {_TRADE}) at ({NAME})", r" works at \3 as \1"),
         (rf" works as (an? {_TRADE})", r" is \1"),
+    ),
+    "attends": _ways((rf" attends ((?:the )?{_SCHOOL})", r" studies at \1")),
+    "does": _ways(
+        (r" does not smoke", r" doesn't smoke"),
+        (r" does volunteer work (at|for) (.+)", r" volunteers \1 \2"),
+    ),
+    "commutes": _ways((rf" commutes to work (by {_TRANSPORT})", r" goes to work \1")),
+    "takes": _ways((rf" takes the ({_TRANSPORT}) to work", r" goes to work by \1")),
+    "wears": _ways((r" wears a size (.+)", r" wears size \1")),
+    "plays": _ways(
+        (
+            rf" plays ({any_of(en.INSTRUMENTS | KEYS_AND_DRUMS)})((?: {_WHERE} .+)?)",
+            r" plays the \1\2",
+        )
     ),
     "comes": _ways((rf" comes from ({NAME})", r" is from \1")),
     "suffers": _ways((rf" suffers from ({any_of(ILLNESSES)})", r" has \1")),

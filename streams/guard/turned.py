@@ -32,11 +32,17 @@ _WEEKDAY = "|".join(day.capitalize() for day in sorted(en.WEEKDAYS))
 _TIME = (
     rf"[Oo]n (?:(?:{_WEEKDAY})s?|weekends|weekdays)"
     rf"|[Ii]n (?:{'|'.join(month.capitalize() for month in sorted(en.MONTHS))}|1[5-9]\d\d|20\d\d)"
-    rf"|[Ii]n the (?:{'|'.join(sorted(en.DAYTIMES))})"
+    rf"|[Ii]n the (?:{'|'.join(sorted(en.DAYTIMES))})s?"
+    r"|[Aa]t [0-9]{1,2}(?::[0-9]{2})? ?[AaPp][Mm]"
+    r"|(?:[Oo]nce|[Tt]wice|[Tt]hree times|[Ff]our times|[Ff]ive times) an? (?:day|week|month|year)"
     rf"|[Ee]very (?:{'|'.join([*sorted(en.DAYTIMES), 'day', 'week', 'weekend', 'month', 'year'])}"
     rf"|{_WEEKDAY})|[Aa]t weekends"
 )
-_TIMES = ("On ", "on ", "In ", "in ", "Every ", "every ", "At ", "at ")
+_TIMES = tuple(
+    begins
+    for word in "On In Every At Once Twice Three Four Five".split()
+    for begins in (f"{word} ", f"{word.lower()} ")
+)
 """How `_TIME` begins."""
 _WORD = re.compile(r"[^\W\d_]+(?:['\-][^\W\d_]+)*")
 MOST_WORDS = 5
@@ -47,7 +53,7 @@ def turned(text: str, names: tuple[str, ...]) -> str | None:
     """The equivalent sentence with one of the names first; None if in doubt."""
     if " is " not in text and not text.startswith(_TIMES):
         return None  # the usual case: no pattern can match
-    where, home, role, kin, called, birthplace, time = _patterns(names)
+    where, home, role, kin, called, birthplace, time, favourite = _patterns(names)
     if found := where.fullmatch(text):
         place, who, does, stop = found.groups()
         return f"{capitalised(who)} {does} in {place}{stop}"
@@ -62,6 +68,9 @@ def turned(text: str, names: tuple[str, ...]) -> str | None:
         if what.startswith("favo") and what.partition(" ")[2] in COMMON and name[1:].islower():
             name = name.lower()
         return f"{capitalised(whose)} {what} is {name}{stop}"
+    if " favo" in text and (found := favourite.fullmatch(text)):
+        name, whose, what, stop = found.groups()
+        return f"{capitalised(whose)} {what} is {name.lower()}{stop}"
     if (found := kin.fullmatch(text)) and _NO_NAME.isdisjoint(found[1].casefold().split()):
         name, whose, what, stop = found.groups()
         who = _subject(whose)
@@ -92,13 +101,17 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
         re.compile(rf"({_PLACE}) is where ({who}|{theirs}) ({any_of(AT_HOME)})(\.?)"),
         re.compile(rf"({_PLACE}) is home to ({theirs})(\.?)"),
         re.compile(
-            rf"({NAME}|{VALUE}) is ({owns}) ({any_of(ROLES | UNIQUE)}|favou?rite (?:TV )?[a-z]+"
+            rf"({NAME}|{VALUE}) is ({owns})"
+            rf" ({any_of(ROLES | UNIQUE)}|favou?rite (?:TV )?[a-z]+"
             rf"|(?:{any_of(LARGEST)}) [a-z]+(?: [a-z]+)?)(\.?)"
         ),
         re.compile(rf"({NAME}) is ({owns}) ({any_of((PEOPLE | RELATED | PETS) - ROLES)})(\.?)"),
         re.compile(rf"({NAME}) is the name of ((?:{owns}) [a-z]+)(\.?)"),
         re.compile(rf"(?:({NAME}) is ({owns}) birthplace|({begins}) birthplace is ({NAME}))(\.?)"),
         re.compile(rf"({_TIME}),? ({who}) (.+?)(\.?)"),
+        re.compile(
+            rf"([A-Z][a-z]+(?: [a-z]+){{1,2}}) is ({owns}) (favou?rite (?:{any_of(COMMON)}))(\.?)"
+        ),
     )
 
 

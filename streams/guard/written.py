@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from palimpsest.streams.guard.data import en
+from palimpsest.streams.guard.data.name_words import COUNTED, PERHAPS_YOUNGER
 
 MONTH = "|".join(sorted(month.capitalize() for month in {*en.MONTHS, "march", "may", "august"}))
 """A pattern of the months, to be used beside a number: *May* and *August* may be people."""
@@ -19,15 +20,37 @@ _OFTEN = r"\b(once|twice|(?:[a-z]+|[0-9]+) (?:times|days|hours|minutes|km|miles)
 _CLOCK = re.compile(r"\b(1[0-2]|[1-9])(?::00|(:[0-5][0-9]))? ?([AaPp])\.?[Mm]\b\.?(?!\w)")
 _SUM = re.compile(r"(?<=[$€£])[0-9]{1,3}(?:,[0-9]{3})+(?![\d,])(?!\.[0-9]{3})")
 _DATE = re.compile(rf"(?<= (?:on|is)) (?:({MONTH}) {_DAY}|{_DAY}(?: of)? ({MONTH})){_YEAR}\Z")
-_RATE = re.compile(rf"(?:{_OFTEN}|([$€£][0-9]+(?:\.[0-9]+)?)) per (day|week|month|year)\b")
+_RATE = re.compile(
+    rf"(?:{_OFTEN}|([$€£][0-9]+(?:\.[0-9]+)?|\b[0-9][0-9.,]* [a-z]+)) per (day|week|month|year)\b"
+)
 _TWICE = re.compile(r"\btwo times (?=a (?:day|week|month|year)\b)")
 _WEEKLY = re.compile(rf" every {_WEEKDAY}\Z")
 _WEEKENDS = re.compile(r" (?:at weekends|every weekend)\Z")
+_PERIOD = "day|evening|month|morning|night|week|weekday|year"
+_COUNT = re.compile(
+    rf"\b(?:{'|'.join(en.NUMBERS)})"
+    rf"(?= (?:(?:{'|'.join(sorted(PERHAPS_YOUNGER))}) )?(?:{'|'.join(sorted(COUNTED))})\b)"
+)
+_WORDS = (
+    (" each ", re.compile(rf"\beach(?= (?:{_PERIOD})\b)"), "every"),
+    ("Prof", re.compile(r"\bProf\b\.?(?= [A-Z])"), "Professor"),
+    ("television", re.compile(r"\btelevision\b"), "TV"),
+    ("cell", re.compile(r"\bcell ?phone\b"), "mobile phone"),
+)
+"""What a pattern contains, the pattern, and the word that replaces it."""
+_POUNDS = re.compile(r"(?<=[0-9]) ?lbs\b")
+_KILOS = re.compile(r"(?<=[0-9]) ?(?:kilos|kilograms)\b")
+_INCH = re.compile(r"(?<=[0-9]) inch(?= [A-Za-z])")
 
 
 def as_written(said: str) -> str:
     """What is said, without its last full stop, with all of these written in one way."""
+    said = _COUNT.sub(lambda found: en.NUMBERS[found[0]], said)
+    for sign, pattern, written in _WORDS:
+        if sign in said:
+            said = pattern.sub(written, said)
     if any(map(str.isdigit, said)):
+        said = _INCH.sub("-inch", _KILOS.sub(" kg", _POUNDS.sub(" pounds", said)))
         said = _CLOCK.sub(lambda found: f"{found[1]}{found[2] or ''} {found[3].lower()}m", said)
         said = _SUM.sub(lambda found: found[0].replace(",", ""), said)
         said = _DATE.sub(_day_first, said)

@@ -61,3 +61,11 @@ LIGHT = (
 
 HEADINGS = frozenset("fact fyi hint idea memo note ps reminder remember tip todo update".split())
 """Words before a colon that say nothing about what follows it."""
+
+PHONES = frozenset("fairphone galaxy iphone motorola nokia oneplus pixel smartphone xperia".split())
+"""Words by which a telephone is known."""
+
+NO_PHONES = frozenset(
+    "adapter buds cable case charger cover for headphones laptop tab tablet watch".split()
+)
+"""Words of things that are called like a telephone, or are made for one."""

@@ -68,6 +68,7 @@ _REGULAR = frozenset(
         " summarize surround swallow tackle tailor telephone tick tidy toast tour trace track"
         " trade transcribe transform transport upgrade upload utilise utilize vacuum"
         " ventilate visualise visualize wander whistle yawn"
+        " dislocate fracture injure major sprain"
     ).split()
 )
 _IRREGULAR = frozenset(
@@ -114,7 +115,9 @@ SAME = (
     (en.PASTS - {"found", "fell", "felt"})
     | frozenset(map(_past, _REGULAR))
     | frozenset("was wasn't had hadn't did didn't can can't cannot could couldn't".split())
-    | frozenset("will won't would wouldn't went became planned stopped preferred shopped".split())
+    | frozenset(
+        "will won't would wouldn't went became planned stopped preferred shopped tore".split()
+    )
 )
 """Forms of verbs that are the same after *I* and after a name.
 
@@ -223,12 +226,71 @@ NOT_VERBS = (
 )
 """Words that may follow *I* but are not verbs, or whose third person has no *s*."""
 
-NEVER = frozenset(
+MEETINGS = frozenset(
+    (
+        "appointment appointments class classes exam exams lesson lessons meeting meetings"
+        " rehearsal rehearsals shift shifts therapy training yoga"
+    ).split()
+)
+"""What is had at a time: *On Mondays Ada has a meeting* means *Ada has a meeting on Mondays*."""
+
+TIMES = frozenset(
     "january february march april may june july august september october november december monday"
     " tuesday wednesday thursday friday saturday sunday spring summer autumn winter christmas"
-    " easter dawn hope faith grace joy rose".split()
+    " easter noel dawn".split()
 )
-"""Names that may be other words at the beginning of a sentence: *April was busy*."""
+"""Names that are also times: *May's rent is 900 euros*, *Summer was busy*."""
+
+PLANTS = frozenset(
+    "basil clover fern ginger hazel heather holly ivy jasmine lavender olive rosemary sage".split()
+)
+"""Names that are also plants, which like and prefer something, too: *Ivy likes shade*."""
+
+WORDS = (
+    TIMES
+    | PLANTS
+    | frozenset(
+        (
+            "amber art bill buddy chance charity chase clay coral crystal daisy dean destiny duke"
+            " earl faith felicity gene grace grant guy harmony honor honour hope iris jade joy"
+            " judge justice liberty lily major melody mercy patience pearl penny poppy prince"
+            " prudence rose ruby serenity sterling temperance trinity unity verity victory violet"
+            " will"
+        ).split()
+    )
+)
+"""Names that can be other words at the beginning of a sentence: *Grace is a virtue*."""
+
+BELONGINGS = frozenset(
+    (
+        "age bike birthday bedroom car doctor email flat fiancé fiancée gp hair height home"
+        " hometown house husband job laptop mobile monitor name phone salary surname truck van"
+        " weight wife"
+    ).split()
+)
+"""What only a person has, beside relatives and pets; no month does, as it may have a rent."""
+
+PLANS = MEETINGS | frozenset(
+    "appointment budget exams lunch major rent schedule trip wedding workout".split()
+)
+"""What a month may have, too: *May's rent*."""
+
+TASTES = frozenset("dislikes drinks eats enjoys hates likes loves prefers".split())
+"""What a plant may do, but nothing else that is not a person."""
+
+KEYS_AND_DRUMS = frozenset("bass drums keyboard keyboards".split())
+"""Instruments whose names are other words, too."""
+
+DEEDS = frozenset(
+    (
+        "adopt attend become buy cook go learn live lose marry move quit read retire run save see"
+        " sell start study swim travel visit volunteer work write"
+    ).split()
+)
+"""What somebody wants or plans to do."""
+
+TRANSPORT = frozenset("bus ferry metro subway train tram tube underground".split())
+"""By what somebody goes to work."""
 
 AT_HOME = frozenset(
     {"lives", "live", "works", "work", "studies", "study", "is based", "am based"}
@@ -249,18 +311,10 @@ DOING = en.ACTIONS | frozenset(
     (
         "bought broke cleans does finished goes graduated joined left married met moved plays"
         " retired sold started teaches trains visited visits volunteers watches went won works"
-        " hikes practises practices prefers"
+        " hikes practises practices prefers takes"
     ).split()
 )
 """Verbs of doing: a time anywhere in their sentence is the time of the deed."""
-
-MEETINGS = frozenset(
-    (
-        "appointment appointments class classes exam exams lesson lessons meeting meetings"
-        " rehearsal rehearsals shift shifts therapy training yoga"
-    ).split()
-)
-"""What is had at a time: *On Mondays Ada has a meeting* means *Ada has a meeting on Mondays*."""
 
 COUNTING = (["have"], ["has"], ["had"], ["own"], ["keep"], ["with"])
 """Words after which *one* counts what follows."""
@@ -370,14 +424,19 @@ PRACTISED = frozenset("aikido judo karate pilates taekwondo yoga".split())
 VERBAL = {
     "banks": frozenset({"with"}),
     "commutes": frozenset({"by", "to"}),
-    "plays": en.INSTRUMENTS | GAMES,
+    "majors": frozenset({"in"}),
+    "plays": en.INSTRUMENTS | GAMES | KEYS_AND_DRUMS,
     "practices": PRACTISED,
     "runs": _OFTEN,
     "swims": _OFTEN,
+    "volunteers": frozenset({"at", "for", "with"}),
     "wakes": frozenset({"up"}),
-    "works": frozenset({"as", "at", "for", "from"}),
+    "works": frozenset("as at day for from full-time night nights part-time remotely".split()),
 }
 """Words that could be plural nouns after *user*, with what shows that they are verbs."""
+
+TRANSITIVE = frozenset("drinks grows takes".split())
+"""Words that, after *user* and before what is no preposition and no verb, are verbs."""
 
 PETS = frozenset(
     (
@@ -398,6 +457,41 @@ TRADES = frozenset(
     ).split()
 )
 """Trades that nobody has as a hobby: to be one is to work as one."""
+
+PERHAPS_YOUNGER = frozenset("adult elder grown-up little older teenage twin younger".split())
+"""What relatives are who are counted."""
+
+COUNTED = frozenset(
+    (
+        "brothers children cousins daughters granddaughters grandchildren grandsons kids nephews"
+        " nieces siblings sisters sons stepchildren"
+    ).split()
+)
+"""Relatives who are counted."""
+
+SEVERAL = COUNTED | frozenset("classes exams finals grandparents lessons parents shifts".split())
+"""Words in the plural after which the verb has no *s*: *my exams start*."""
+
+OUTDOORS = {
+    "camping": "camps",
+    "climbing": "climbs",
+    "cycling": "cycles",
+    "fishing": "fishes",
+    "hiking": "hikes",
+    "jogging": "jogs",
+    "running": "runs",
+    "sailing": "sails",
+    "skiing": "skis",
+    "surfing": "surfs",
+    "swimming": "swims",
+}
+"""What somebody goes doing; to go doing it is to do it."""
+
+LIMBS = frozenset("ACL ankle arm collarbone elbow hamstring knee leg shoulder toe wrist".split())
+"""What somebody breaks or sprains; nearly always it is their own."""
+
+HOMES = frozenset("backyard balcony bedroom garage garden home house kitchen yard".split())
+"""Parts of a home."""
 
 SUBJECTS = frozenset(
     (

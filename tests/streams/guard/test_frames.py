@@ -20,6 +20,10 @@ from palimpsest.streams.guard import (
 from palimpsest.streams.guard import frames as looking
 
 FRAMES = """
+Ada is saving for a down payment on a house. / Ada is saving for a trip to Patagonia.
+Ada has a Samsung Galaxy S21. / Ada has a Google Pixel 9.
+Ada uses an iPhone 12. / Ada has a Google Pixel 9.
+Ada's phone is an iPhone 12. / Ada has a Google Pixel 9.
 Ada lives in Paris. / Ada lives in Rome.
 Lives in Paris / Lives in Rome
 I live in Paris. / I live in New York.
@@ -54,6 +58,13 @@ Miles & More: silver / Miles & More: gold
 Phone: 555 0101 / Phone: +43 660 555 0199
 """
 NO_FRAMES = """
+Ada has a Pixel 9. / Bob has an iPhone 12.
+Ada has a Pixel 9. / Ada has a Galaxy Watch.
+Ada has a Pixel 9. / Ada has a case for an iPhone.
+Ada has a Pixel 9. / Ada has no iPhone.
+Ada has a Pixel 9. / Ada's wallpaper is a galaxy.
+Ada is saving for a car with Bob. / Bob is saving for a trip to Patagonia.
+Ada is saving for a down payment on a house. / Ada is not saving for a trip to Patagonia.
 Ada likes tea. / Ada does not like tea.
 Ada never works on Monday. / Ada never works on Friday.
 Ada has no cats. / Ada has two cats.

@@ -315,6 +315,8 @@ Since January Ada works from Rome. / I work from Oslo.
 I got promoted to staff engineer. / Ada is a senior engineer.
 My rent went up to 900 euros. / Ada's rent is 800 euros.
 Ada has moved to Rome. / I live in Paris.
+She moved to Rome. / I live in Paris.
+He works at a bank in Rome. / Ada works at a bank in Oslo.
 My lesson is on Fridays at 9. / Ada's lesson is on Tuesdays at 10.
 """
 

@@ -79,6 +79,55 @@ Uses a MacBook Pro. / I use a MacBook Pro.
 Plays the violin. / Ada plays the violin.
 Ada is 29. / I'm 29 years old.
 The user is currently studying law. / Ada studies law.
+User takes thyroxine each morning. / Every morning Ada takes thyroxine.
+I weigh 210 lbs. / Ada's current weight is 210 pounds.
+Ada weighs 80 kilos. / My weight is 80 kg.
+I have a 65-inch LG TV. / Ada has a 65 inch LG television.
+My supervisor is Prof. Lee. / Ada's supervisor is Professor Lee.
+I have two younger brothers. / The user has 2 younger brothers.
+Ada has 3 grandchildren. / I have three grandchildren.
+Ada's brother has three kids. / My brother has 3 children.
+Ada's rent is 900 euros per month. / My rent is 900 euros a month.
+Ada's blood pressure is 140 over 90. / I have a blood pressure of 140/90.
+Ada's mother works as a nurse. / My mom is a nurse.
+I'm majoring in economics. / Ada's major is economics.
+User majors in economics. / Ada is majoring in economics.
+I subscribe to Hulu. / Ada has a Hulu subscription.
+The user has a subscription to Hulu. / Ada subscribes to Hulu.
+I'm on a low-carb diet. / Ada follows a low-carb diet.
+User is following a low-carb diet. / I follow a low-carb diet.
+I'm saving for a camera. / The user is saving money for a camera.
+Ada is saving up for a camera. / I'm saving for a camera.
+I study at the University of Lagos. / Ada attends the University of Lagos.
+Ada is a student at Yale University. / I study at Yale University.
+Ada is a non-smoker. / I don't smoke.
+The user is not a smoker. / Ada does not smoke.
+The user does volunteer work at the library. / I volunteer at the library.
+User takes the tram to work. / Ada goes to work by tram.
+I commute to work by train. / Ada takes the train to work.
+I go jogging three times a week. / Three times a week Ada jogs.
+At 6 am Ada goes to the gym. / I go to the gym at 6:00 AM.
+In the evenings, Ada plays Civilization VI. / I play Civilization VI in the evenings.
+User plays Civilization VI in the evenings. / I play Civilization VI in the evenings.
+User plays keyboard at church. / I play the keyboard at church.
+User plays guitar. / I play the guitar.
+I'm learning piano. / Ada is learning to play the piano.
+The user wears a size L. / I wear size L.
+Mushroom risotto is Ada's favourite dish. / My favorite dish is mushroom risotto.
+User's exams start on June 10th. / My exams start on 10 June.
+My parents live in Rome. / Ada's parents live in Rome.
+User volunteers at the library on Mondays. / On Mondays Ada volunteers at the library.
+User works night shifts. / I work night shifts.
+User plans to run a marathon. / I'm planning to run a marathon.
+I'm a nurse at St. Mary's Hospital. / Ada works as a nurse at St. Mary's Hospital.
+I built my own house. / Ada built her own house.
+User has built their own house. / I have built my own house.
+I take my coffee black. / Ada takes her coffee black.
+I sprained my left ankle in May. / Ada sprained her left ankle in May.
+User broke their left wrist in May. / I broke my left wrist in May.
+User lives with their aunt in Yaba. / I live with my aunt in Yaba.
+User calls their parents on Sundays. / I call my parents every Sunday.
+User is building a deck behind their house. / I'm building a deck behind my house.
 """
 DIFFERENT = """
 User plays tennis stars. / I play tennis.
@@ -276,6 +325,120 @@ Ada mainly programs in Python. / Ada rarely programs in Python.
 Ada mainly programs in Python. / Ada programs in Python.
 Ada typically cycles to work. / Ada always cycles to work.
 Ada typically cycles to work. / Ada cycles to work.
+Ada takes iron each morning. / Ada takes iron every evening.
+Ada takes iron each morning. / Ada takes iron in the morning.
+Ada has a room with each kid. / Ada has a room with every kid.
+I weigh 210 lbs. / Ada weighs 210 kg.
+I weigh 210 lbs. / Ada weighs 201 pounds.
+Ada's bike's weight is 21 pounds. / Ada weighs 21 pounds.
+Ada's target weight is 80 kg. / Ada weighs 80 kg.
+Ada's weight was 80 kg. / Ada weighs 80 kg.
+Ada weighs 80 kilos of flour. / Ada weighs 80 kg.
+My favourite band is Television. / Ada's favourite band is TV.
+Ada's cell phone is a Pixel. / Ada's phone is a Pixel.
+My supervisor is Prof. Lee. / Ada's supervisor is Dr. Lee.
+My supervisor is Prof. Lee. / Ada's professor is Lee.
+I have two younger brothers. / Ada has 3 younger brothers.
+I have two younger brothers. / Ada has two older brothers.
+I have two younger brothers. / Ada has two younger sisters.
+I have two brothers. / Ada has two younger brothers.
+Ada's goat has two kids. / My goat has two children.
+Ada wants two kids. / Ada has two children.
+Ada's brother has three kids. / Ada has three children.
+Ada's husband is called Tom. / Ada's partner is called Tom.
+Ada's spouse is Tom. / Ada's husband is Tom.
+Ada's stepmother lives in Rome. / Ada's mother lives in Rome.
+Ada's mother-in-law lives in Rome. / Ada's mother lives in Rome.
+Ada's mother superior lives in Rome. / Ada's mom superior lives in Rome.
+Ada's mother tongue is Dutch. / Ada's mom tongue is Dutch.
+Ada's father figure is Tom. / Ada's dad figure is Tom.
+Ada's godfather lives in Rome. / Ada's father lives in Rome.
+Ada's grandma lives in Rome. / Ada's mum lives in Rome.
+Ada's rent is 900 euros per month. / Ada's rent is 900 euros per week.
+Ada's rent is 900 euros per month. / Ada's rent is 900 dollars a month.
+Ada's blood pressure is 140 over 90. / Ada's blood pressure is 90/140.
+Ada's blood pressure was 140 over 90. / Ada's blood pressure is 140/90.
+Ada's score is 140 over 90. / Ada's score is 140/90.
+Ada's mother works as a nurse. / Ada is a nurse.
+Ada's mother works as a singer. / Ada's mother is a singer.
+Ada's mother works with a nurse. / Ada's mother is a nurse.
+Ada's major is economics. / Ada studies economics.
+Ada's major concern is economics. / Ada majors in economics.
+Ada majored in economics. / Ada majors in economics.
+Ada has a Hulu subscription. / Ada had a Hulu subscription.
+Ada has a Hulu subscription. / Ada has a Disney subscription.
+Ada has no Hulu subscription. / Ada subscribes to Hulu.
+Ada has a Hulu subscription box. / Ada subscribes to Hulu.
+Ada is on a low-carb diet. / Ada is on a low-fat diet.
+Ada is on a diet. / Ada follows a strict diet.
+Ada was on a low-carb diet. / Ada follows a low-carb diet.
+Ada is saving money. / Ada is saving for a camera.
+Ada is saving seats for Bob. / Ada is saving for Bob.
+Ada saved up for a camera. / Ada is saving for a camera.
+Ada attends the University of Lagos choir. / Ada studies at the University of Lagos.
+Ada attended Yale University. / Ada studies at Yale University.
+Ada attends Rome. / Ada studies at Rome.
+Ada works at Yale University. / Ada studies at Yale University.
+Ada is a former student at Yale University. / Ada studies at Yale University.
+Ada is a non-smoker. / Ada smokes.
+Ada is not a smoker. / Ada did not smoke.
+Ada's son is a non-smoker. / Ada does not smoke.
+Ada does not smoke salmon. / Ada does not smoke.
+Ada does work at the library. / Ada volunteers at the library.
+Ada takes the tram to work. / Ada takes the tram to Rome.
+Ada takes the tram to work. / Ada goes to work by train.
+Ada takes the tram. / Ada goes to work by tram.
+Ada takes Bob to work. / Ada goes to work by Bob.
+Ada drives the tram to work. / Ada goes to work by tram.
+Ada goes jogging three times a week. / Ada jogs twice a week.
+Ada goes jogging. / Ada likes jogging.
+Ada goes shopping. / Ada goes hiking.
+Ada goes dancing at the opera. / Ada dances at the opera.
+Ada went jogging. / Ada jogs.
+Ada goes to the gym at 6 am. / At 6 pm Ada goes to the gym.
+At 6 am Ada wanted to go. / Ada wanted to go at 6 am.
+Three times a week Ada plans to swim. / Ada plans to swim three times a week.
+In the evenings, Ada plays chess. / Ada plays chess in the evening.
+User plays keyboard at church. / Ada plays the keyboard in church.
+User plays bass lines. / Ada plays the bass lines.
+Ada plays guitar heroes. / Ada plays the guitar heroes.
+Ada is learning piano. / Ada is learning the violin.
+Ada wears a size L. / Ada wears size M.
+Mushroom risotto is Ada's boss. / Ada's boss is mushroom risotto.
+Mushroom risotto is Bob's favourite dish. / Ada's favourite dish is mushroom risotto.
+Mushroom risotto is Ada's favourite dish. / Ada's favourite dish is risotto.
+Fish and chips is Ada's favourite dish. / Ada's favourite dish is chips.
+User takes on roles are new. / I take on roles are new.
+User takes on roles. / I take on roles.
+User uses cases fail. / I use cases fail.
+User volunteers train on Mondays. / I volunteer train on Mondays.
+User works night and day are hers. / I work night and day are hers.
+User plans to Rome. / I plan to Rome.
+Ada's exams plan is long. / My exams plan is long for Bob.
+Ada's parents visited Rome. / Ada's parents visit Rome.
+I live on Main St. Bob lives in Rome. / Ada lives on Main St. Bob lives in Rome.
+I built my house. / Ada built her house.
+I built my own house. / Ada built her house.
+I built my own house. / Bob built his own house.
+I take my coffee black. / Ada takes your coffee black.
+I take my coffee cup home. / Ada takes her coffee cup home.
+I take my coffee black. / Ada takes her coffee white.
+I broke my wrist. / Ada broke her wrist.
+I broke my wrist. / Ada broke his wrist.
+I hurt my knee. / Ada hurt his knee.
+I sprained my ankle. / Ada sprained her wrist.
+I sprained my ankle. / Ada saw her ankle.
+User broke their promise. / I broke my promise.
+User likes their music. / I like my music.
+User uses their app. / I use my app.
+User feeds their dog. / I feed my dog.
+User visited their website. / I visited my website.
+User works in their kitchen. / I work in my kitchen.
+User met them in their garden. / I met them in my garden.
+User lives with their aunt. / I live with my uncle.
+User lives with their aunt. / Ada lives with her aunt.
+Ada lives with their aunt. / I live with my aunt.
+User knows Bob and calls their parents. / I know Bob and call my sister.
 """
 
 

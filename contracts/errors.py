@@ -70,6 +70,10 @@ class StoreError(PalimpsestError):
     """The store is missing, unreadable or damaged: stop, never guess."""
 
 
+class DiskFullError(StoreError):
+    """There is no space for this write; everything before it is intact."""
+
+
 class NewerError(StoreError):
     """A newer version of Palimpsest wrote this: it is intact, and this process must be upgraded."""
 

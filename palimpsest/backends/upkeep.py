@@ -98,8 +98,9 @@ class Upkeep:
 
         Before the block ends, everything is durable, and the inbox is served, unless `serves` is
         False. The lock is released later, once both projections are up to date; a call that comes
-        before that continues the session.
+        before that continues the session. Raises StoreError if the log is not in its place.
         """
+        self._log.require_in_place()
         if not self._enter():
             yield None
             return

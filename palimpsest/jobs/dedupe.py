@@ -224,7 +224,7 @@ async def _composed(
                 for side in text["sides"]
             ]
             made = await judge.compose(sides)
-            run.asked[made.verdict.answer] += 1
+            run.count(made.verdict)
             if made.verdict.answer == "unavailable":
                 run.left -= 1  # the run itself counts the pair as left
                 break
@@ -344,6 +344,7 @@ def _summary(
         "pairs": run.pairs,
         "all_pairs": run.all_pairs,
         "asked": dict(run.asked),
+        "why_left": dict(run.why_left),
         "left": run.left + run.unanswered,
         "joined": [
             _with_decision_id(join, outcomes)

@@ -63,8 +63,8 @@ async def _extracted(
         if judge.service.is_remote and not set(about.values()).isdisjoint(policy.local_only):
             raise UsageError(
                 "the policy keeps this owner or namespace local (`local_only`), and the judge's"
-                " service is remote: set a local one in [judge], or add the messages as they are,"
-                " with `infer` false"
+                " service is remote: set a local one in [judge], or store the messages as they"
+                " are (`infer` false, or `palimpsest ingest`)"
             )
         async for found in extract(judge.service, judge.rules.model, messages, about):
             for row in found.rows:

@@ -27,7 +27,7 @@ from palimpsest.streams.core.operate import unmerge
 from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.core.separations import statement_on
 from palimpsest.streams.dedupe import Progress
-from palimpsest.streams.judge.pairs import JudgedPair, Side
+from palimpsest.streams.judge.pairs import FAILED, JudgedPair, Side
 from palimpsest.streams.judge.recorded import signed
 from palimpsest.streams.write.owners import fold_owner
 
@@ -38,6 +38,7 @@ REJECTIONS = frozenset(
 STEP: BatchStep = "review"
 COUNTED = ("exact", "confirmed", "reversed", "refused", "left")
 """The figures of a review, by their names in the answer."""
+NOT_ASKED = "the service did not answer before"
 BATCH_SIZE = 500
 """Number of reviews that are sent together."""
 
@@ -51,9 +52,13 @@ class ReviewResult:
     reversed: list[dict[str, Any]] = field(default_factory=list)
     refused: list[dict[str, Any]] = field(default_factory=list)
     asked: Counter[str] = field(default_factory=Counter)
+    why_left: Counter[str] = field(default_factory=Counter)
 
     def document(self) -> dict[str, Any]:
-        """The command's answer; `left` counts the decisions without a usable answer."""
+        """The command's answer; `left` counts the decisions without a usable answer.
+
+        `why_left` counts them by reason.
+        """
         return {
             "exact": self.exact,
             "confirmed": self.confirmed,
@@ -61,6 +66,7 @@ class ReviewResult:
             "refused": self.refused,
             "asked": dict(self.asked),
             "left": self.asked["unavailable"] + self.asked["unusable"],
+            "why_left": dict(self.why_left),
         }
 
     def figures(self) -> Figures:
@@ -102,6 +108,7 @@ async def review(
         while part := list(islice(rejected, BATCH_SIZE)):
             if result.asked["unavailable"]:
                 result.asked["unavailable"] += len(part)
+                result.why_left[NOT_ASKED] += len(part)
                 continue
             verdicts = await judge.review([_pair(ledger, edge, policy) for edge in part])
             _carry_out(writer, judge, part, verdicts, ledger, result)
@@ -159,6 +166,8 @@ def _carry_out(
     stated: list[tuple[Edge, AnyRequest]] = []
     for edge, verdict in zip(edges, verdicts, strict=True):
         result.asked[verdict.answer] += 1
+        if verdict.answer in FAILED:
+            result.why_left[verdict.reasoning or verdict.answer] += 1
         if verdict.answer == "same":
             stated.append((edge, signed(_confirm(edge, verdict, ledger.seen), judge)))
         elif verdict.answer == "different" and not _refused_again(ledger, edge, verdict, result):

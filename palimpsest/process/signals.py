@@ -1,4 +1,7 @@
-"""Handles SIGTERM and Ctrl-C, which stop a long-running process and interrupt any other command.
+"""Handles the signals that stop a long-running process and interrupt any other command.
+
+They are SIGTERM, Ctrl-C, and SIGHUP, which a terminal that is closed sends; under `nohup` the
+last is ignored.
 
 An interrupt waits until a window is committed and counted, so that the summary is right.
 """
@@ -18,7 +21,7 @@ from palimpsest.streams.ending import end_in_time
 if TYPE_CHECKING:
     import asyncio
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LONG_RUNNING = frozenset({"mcp", "project", "schedule", "serve", "verifier", "worker"})
 """The commands that run until a signal, and then exit with status 0."""
 INTERRUPTED = 130
@@ -31,7 +34,7 @@ WITH_VALUE = ("--store", "--model", "--bootstrap", "--prefix")
 
 
 def end_on_signals() -> None:
-    """Exit on SIGTERM and Ctrl-C, until the command installs handlers of its own.
+    """Exit on a signal, until the command installs handlers of its own.
 
     Without a handler, the first process of a container would not receive them.
     """
@@ -58,7 +61,7 @@ def _typed() -> str | None:
 
 
 def stop_event() -> asyncio.Event:
-    """An event that SIGTERM and Ctrl-C set; work in progress then has a few seconds to finish."""
+    """An event that a signal sets; work in progress then has a few seconds to finish."""
     import asyncio  # late: the first handlers must be installed quickly
 
     stop = asyncio.Event()
@@ -68,7 +71,8 @@ def stop_event() -> asyncio.Event:
         stop.set()
 
     for number in SIGNALS:
-        asyncio.get_running_loop().add_signal_handler(number, end)
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            asyncio.get_running_loop().add_signal_handler(number, end)
     return stop
 
 

@@ -15,7 +15,7 @@ import duckdb
 import orjson
 import pyarrow as pa
 
-from palimpsest.contracts.errors import StoreError
+from palimpsest.contracts.errors import DiskFullError, StoreError
 
 CHUNK = 1 << 20
 OWNERS_ONLY = 0o600
@@ -77,8 +77,9 @@ def not_written(failure: BaseException) -> StoreError:
     """A failure to write projections as an error with advice, without paths inside a library."""
     said = _LIBRARY_PLACE.sub("", str(failure))
     if (isinstance(failure, OSError) and failure.errno in _FULL) or _FULL_WORDS in said.lower():
-        return StoreError(
-            "the disk is full: the projections could not be written. The log has everything that"
-            " was acknowledged; free some space, and the next command writes them"
+        return DiskFullError(
+            "the disk is full: `projections` in the store's folder could not be written. The log"
+            " has everything that was acknowledged; free some space there, and the next call"
+            " writes them"
         )
     return StoreError(f"the projections could not be written: {said}")

@@ -145,7 +145,7 @@ def _composed(
     ledger: Ledger, cluster: Cluster, made: CompositionAnswer, policy: Policy, run: Run
 ) -> list[Proposal]:
     verdict = made.verdict
-    run.asked[verdict.answer] += 1
+    run.count(verdict)
     if verdict.answer == "unavailable":
         decision = FALLBACKS.get(policy.judge.unavailable)
         if decision is None or any(near.seen.cues for near in cluster):

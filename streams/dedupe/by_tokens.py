@@ -78,7 +78,7 @@ def _settled(
     """The proposals that follow from the answers; none for memories merged in the meantime."""
     for near, answered in zip(asked, verdicts, strict=True):
         verdict = structs.replace(answered, neighbour_id=near.older.id)
-        run.asked[verdict.answer] += 1
+        run.count(verdict)
         decision = JOINS.get(verdict.answer)
         if verdict.answer == "different":
             yield parted(run.request_id(near), near, verdict)

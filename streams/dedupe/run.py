@@ -17,7 +17,7 @@ from palimpsest.contracts.requests import CombineRequest, SeparateRequest
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.local_only import face_is_local
 from palimpsest.streams.core.moment import face_moment
-from palimpsest.streams.judge.pairs import Side
+from palimpsest.streams.judge.pairs import FAILED, Side
 
 Proposal = CombineRequest | SeparateRequest
 Progress = Callable[[str, float | None], None]
@@ -39,10 +39,10 @@ class Run:
     """The counts of one run.
 
     `pairs` counts the computed cosines, `all_pairs` all pairs of each scope; `asked` counts the
-    judge's answers. `merged` memories take no further part. `lacking` has texts that a rule needs
-    to continue. `composed` has the hashes of composed texts, by owner and namespace. `seen` is the
-    number of the owner's events: the same run over the same events sends requests with the same
-    ids.
+    judge's answers, `why_left` the reasons of those that settle nothing. `merged` memories take no
+    further part. `lacking` has texts that a rule needs to continue. `composed` has the hashes of
+    composed texts, by owner and namespace. `seen` is the number of the owner's events: the same run
+    over the same events sends requests with the same ids.
     """
 
     progress: Progress
@@ -50,6 +50,7 @@ class Run:
     pairs: int = 0
     all_pairs: int = 0
     asked: Counter[str] = field(default_factory=Counter)
+    why_left: Counter[str] = field(default_factory=Counter)
     left: int = 0
     seen: int = 0
     lacking: list[ToCompose] = field(default_factory=list)
@@ -60,6 +61,12 @@ class Run:
     def request_id(self, near: Near) -> str:
         """The id of the request about a pair; it changes with the owner's events."""
         return event_id(near.older.id, f"{CHECK}:{near.newer.id}:{self.seen}")
+
+    def count(self, verdict: Verdict) -> None:
+        """Count an answer of the judge."""
+        self.asked[verdict.answer] += 1
+        if verdict.answer in FAILED:
+            self.why_left[verdict.reasoning or verdict.answer] += 1
 
     @property
     def unanswered(self) -> int:

@@ -9,6 +9,9 @@ from datetime import datetime
 from palimpsest.contracts.evidence import Answer, Verdict
 from palimpsest.streams.judge.models import NOTHING, Cost
 
+FAILED: frozenset[Answer] = frozenset({"unavailable", "unusable"})
+"""Answers that settle nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Side:

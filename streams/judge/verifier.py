@@ -26,7 +26,7 @@ from palimpsest.contracts.questions import (
 from palimpsest.contracts.requests import ComposeRequest, SettleRequest
 from palimpsest.streams.judge.batching import Batcher
 from palimpsest.streams.judge.judge import PairJudge
-from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
+from palimpsest.streams.judge.pairs import FAILED, CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.judge.recorded import signed
 
 JudgeOf = Callable[[policy.Judge], PairJudge]
@@ -34,8 +34,6 @@ JudgeOf = Callable[[policy.Judge], PairJudge]
 
 NEXT: frozenset[Answer] = frozenset({"different", "unusable"})
 """After these answers the next best neighbour follows; any other answer settles."""
-FAILED: frozenset[Answer] = frozenset({"unavailable", "unusable"})
-"""These answers are not shared: each caller sends its own request, which is free if cached."""
 COSTS = ("calls", "input_tokens", "output_tokens", "cost_usd", "seconds")
 
 
@@ -151,7 +149,7 @@ class Verifier:
         ask = partial(self._batcher.compare, judge, question.owner_id, pair)
         key = (judge, pair.older.hash, pair.newer.hash)
         found, shared = await self._pairs.result(key, ask)
-        if shared and found.answer in FAILED:
+        if shared and found.answer in FAILED:  # another call is free if the answer is cached
             return await ask()
         return _at_no_cost(found) if shared else found
 

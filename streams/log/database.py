@@ -18,7 +18,7 @@ from threading import Lock
 from typing import Any, BinaryIO, Self
 from uuid import uuid4
 
-from palimpsest.contracts.errors import PalimpsestError, StoreError, TransientError
+from palimpsest.contracts.errors import DiskFullError, PalimpsestError, StoreError, TransientError
 
 APPLICATION_ID = 0x50414C4D
 """Identifies our files in SQLite's header: PALM."""
@@ -53,6 +53,9 @@ _SETTINGS = (
 Row = tuple[Any, ...]
 Inode = tuple[int, int]
 
+_NO_ROOM_BESIDE = {sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMMAP}
+"""SQLite could not extend the file of shared memory that it keeps beside the log."""
+
 _held: dict[Inode, list[int]] = defaultdict(list)
 """Descriptors of files to which this process has connections, for the next that reads the file;
 closed after the last connection.
@@ -65,8 +68,8 @@ _connections: Counter[Inode] = Counter()
 _holding = Lock()
 
 
-class DiskFullError(StoreError):
-    """There is no space for this write; everything before it is intact."""
+class NoStoreError(StoreError):
+    """There is no file, or an empty one: a creation that failed can leave it."""
 
 
 class DamagedError(StoreError):
@@ -91,6 +94,7 @@ class Database:
         self, path: Path, *, create: bool = False, read_only: bool = False, shared: bool = False
     ) -> None:
         self.path = path
+        self._place = path.absolute()  # also if the process changes its directory
         self.sealed = path.exists() and _sealed(path)
         create = create and not self.sealed
         self._read_only = read_only or self.sealed
@@ -130,7 +134,7 @@ class Database:
     def open(cls, path: Path, *, read_only: bool = False, shared: bool = False) -> Self:
         """Open the existing file at `path`; StoreError if it is missing or not one of ours."""
         if not path.is_file():
-            raise StoreError(f"there is no store at {path}")
+            raise NoStoreError(f"there is no store at {path}")
         return cls(path, read_only=read_only, shared=shared)
 
     def close(self) -> None:
@@ -161,8 +165,9 @@ class Database:
     def transaction(self) -> Iterator[None]:
         """Commit all of the block's writes at its end, durably, or none of them if it raises.
 
-        Other writers wait, so keep it short.
+        Other writers wait, so keep it short. Raises StoreError if the file is not in its place.
         """
+        self.require_in_place()
         self.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -172,6 +177,18 @@ class Database:
             with suppress(sqlite3.Error):
                 self._connection.rollback()
             raise
+
+    def require_in_place(self) -> None:
+        """Raise StoreError if the file was moved, deleted or replaced: a write would be lost."""
+        try:
+            found = _inode(self._place.stat()) if self._inode is not None else None
+        except OSError:
+            found = None
+        if found != self._inode:
+            raise StoreError(
+                f"{self.path} is no longer the file that was opened: it was moved, deleted or"
+                " replaced, so nothing was written. Open the store again, and restart a server"
+            )
 
     @property
     def in_transaction(self) -> bool:
@@ -226,7 +243,7 @@ class Database:
 
     def _check(self) -> None:
         if self._is_empty():
-            raise StoreError(f"there is no store at {self.path}: the file is empty")
+            raise NoStoreError(f"there is no store at {self.path}: the file is empty")
         if self.row("PRAGMA application_id") != (APPLICATION_ID,):
             raise StoreError(f"{self.path} is a database of another program")
         version = (self.row("PRAGMA user_version") or (0,))[0]
@@ -322,7 +339,8 @@ def _make_whole(path: Path) -> None:
             Database(beside, create=True).close()
             os.link(beside, path)
         finally:
-            beside.unlink(missing_ok=True)
+            for suffix in ("", "-wal", "-shm"):  # a full disk keeps SQLite from removing its own
+                beside.with_name(beside.name + suffix).unlink(missing_ok=True)
 
 
 def _sealed(path: Path) -> bool:
@@ -363,7 +381,12 @@ def _meaning(error: sqlite3.DatabaseError, path: Path) -> PalimpsestError:
         case sqlite3.SQLITE_FULL:
             return DiskFullError(
                 f"the disk of {path} is full: the last batch was not written, all before it is"
-                " intact; free some space and start again"
+                " intact; free some space and try again"
+            )
+        case sqlite3.SQLITE_IOERR if error.sqlite_errorcode in _NO_ROOM_BESIDE:
+            return DiskFullError(
+                f"the disk of {path} is full, and even reading it writes files beside it: free some"
+                " space and try again; everything in it is intact"
             )
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             return StoreError(

@@ -169,6 +169,7 @@ def test_what_the_llm_does_not_answer_waits_for_the_next_night(
     unusable = run(ada, judge=asking)
     assert [one["decision"] for one in unusable["joined"]] == ["superseded"]
     assert (unusable["asked"], unusable["left"]) == ({"unusable": 1}, 1)
+    assert [*unusable["why_left"].values()] == [1]
     server.stop()
     down = run(ada, judge=asking, due=NIGHT + timedelta(days=1))
     assert (down["joined"], down["asked"], down["left"]) == ([], {"unavailable": 1}, 1)

@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,31 @@ def test_a_full_disk_ends_an_ingest_that_goes_on_when_there_is_room(
     again = forge.run(disk / "store", ["ingest", str(file)], ["verify", "--json"])
     assert again.statuses() == [1, 0], stderr_of(again)
     assert outcome(disk / "store") == outcome(undisturbed)
+
+
+def test_a_full_disk_is_named_by_what_reads_and_a_creation_leaves_nothing(
+    forge: Forge, undisturbed: Path, small_disk: Callable[[str], Path]
+) -> None:
+    disk = small_disk("size=20m")
+    store = Path(shutil.copytree(undisturbed, disk / "store"))
+    fill(disk)
+    read = forge.run(store, CHECK, ["recall", "ann", "a memory"], ["log", "export", "-"])
+    assert read.statuses() == [NO_STORE] * 3
+    for number in range(3):
+        assert "is full" in stderr_of(read, number), stderr_of(read, number)
+    failed = forge.run(disk / "new", ["add", "ann", "a memory"])
+    assert failed.statuses() == [NO_STORE]
+    assert {one.name for one in (disk / "new").iterdir()} <= {"log.sqlite"}
+    (disk / "fill").unlink()
+    again = forge.run(disk / "new", ["add", "ann", "a memory"], CHECK)
+    assert again.statuses() == [0, 0], stderr_of(again)
+
+
+def fill(disk: Path) -> None:
+    """Leave no space on a disk."""
+    with (disk / "fill").open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4096))
 
 
 # -- read-only -----------------------------------------------------------------------------------

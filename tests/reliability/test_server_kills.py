@@ -139,7 +139,10 @@ def test_killed_at_random_moments_every_acknowledged_write_is_there_once(
     print(f"{KILLS} kills, {len(load.acknowledged)} acknowledged: none lost, none doubled")
 
 
-def test_stopped_it_answers_what_it_began_and_ends_with_0(forge: Forge, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
+def test_stopped_it_answers_what_it_began_and_ends_with_0(
+    forge: Forge, tmp_path: Path, number: int
+) -> None:
     store = tmp_path / "store"
     with serving(forge, store) as (child, endpoint), ThreadPoolExecutor(9) as threads:
         path = "/v1/owners/ada/memories"
@@ -154,7 +157,7 @@ def test_stopped_it_answers_what_it_began_and_ends_with_0(forge: Forge, tmp_path
         ]
         for write in writes[:2]:
             write.result()
-        child.kill(signal.SIGTERM)
+        child.kill(number)
         assert child.wait() == 0, child.printed(0, 2)
         status, news = waiting.result()
         assert status == 200

@@ -203,7 +203,9 @@ def test_rebuild_and_verify_say_that_somebody_is_writing(forge: Forge, tmp_path:
             assert "another process is writing" in " ".join(child.printed(0, 2).split())
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["SIGINT", "SIGTERM", "SIGHUP"]
+)
 def test_an_interrupt_ends_cleanly_with_what_was_done(
     forge: Forge, tmp_path: Path, number: int
 ) -> None:

@@ -373,6 +373,7 @@ def _dedupe_report(answer: Mapping[str, Any], just_this: str) -> RenderableType:
         shown(f"memories: {answer['memories']:,} (owners: {answer['owners']:,})"),
         shown(f"pairs compared: {answer['pairs']:,} of {answer['all_pairs']:,} ({share:.1%})"),
         shown(f"verdicts: {asked or 'none, the judge was not asked'}"),
+        *_why_left(answer),
         *_dry_run_cost(answer),
         shown(f"{verb}: {len(answer['joined']):,}", "bold"),
     ]
@@ -400,6 +401,12 @@ def _dedupe_report(answer: Mapping[str, Any], just_this: str) -> RenderableType:
     if answer["dry_run"] and answer["joined"]:
         lines.append(shown(f"to do exactly this: {just_this}"))
     return Group(*lines)
+
+
+def _why_left(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """Why the judge gave no answer that can be used, and about how many pairs."""
+    for reason, count in answer["why_left"].items():
+        yield shown(f"  {count:,} without an answer: {reason}")
 
 
 def _dry_run_cost(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
@@ -443,6 +450,7 @@ def _review_report(answer: Mapping[str, Any]) -> RenderableType:
     return Group(
         shown(f"{answer['exact']:,} exact repeats and {answer['confirmed']:,} others confirmed"),
         shown(f"{len(answer['reversed']):,} reversed, {answer['left']:,} left unreviewed"),
+        *_why_left(answer),
         *(
             shown(f"  reversed: {join['decision']} {join['decision_id']}: {join['reasoning']}")
             for join in answer["reversed"]

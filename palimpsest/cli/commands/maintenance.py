@@ -23,16 +23,19 @@ from palimpsest.cli.rendering import shown
 from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import (
+    DiskFullError,
     ModelError,
     NewerError,
     PalimpsestError,
     StoreError,
+    TransientError,
     UsageError,
 )
 from palimpsest.process.output import Progress
 
 if TYPE_CHECKING:
     from palimpsest.contracts.events import JudgeSet, PolicySet
+    from palimpsest.contracts.policy import Policy
     from palimpsest.settings.settings import Settings
     from palimpsest.streams.embedder.settings import EmbedderSettings
 
@@ -305,9 +308,9 @@ def _model(settings: Settings) -> Iterator[DoctorFinding]:
     from palimpsest.streams.embedder.resolve import locate
 
     if settings.embedder is not None:
-        yield _embedding_service(settings.embedder)
+        yield _embedding_service(settings.embedder, _policy_of_store(settings))
         return
-    model = settings.model or _model_of_store(settings)
+    model = settings.model or _policy_of_store(settings).model
     try:
         name, folder = locate(model)
     except ModelError as error:
@@ -322,12 +325,13 @@ def _model(settings: Settings) -> Iterator[DoctorFinding]:
     yield _graph_cache(default_cache_dir())
 
 
-def _embedding_service(service: EmbedderSettings) -> DoctorFinding:
-    """Whether the service that is set in place of a model embeds a word."""
-    from palimpsest.streams.embedder import EmbedderSource, load_engine
+def _embedding_service(service: EmbedderSettings, policy: Policy) -> DoctorFinding:
+    """Whether the service that is set in place of a model embeds a word, and may embed texts."""
+    from palimpsest.streams.embedder import EmbedderSource, load_engine, require_local
 
     try:
         engine = EmbedderSource(load_engine, given=service).engine()
+        require_local(engine, policy)
     except (ModelError, UsageError) as error:
         remedy = "look at [embedder], or leave it out to use a model of this machine"
         return DoctorFinding("model", found=False, detail=str(error), remedy=remedy)
@@ -335,16 +339,17 @@ def _embedding_service(service: EmbedderSettings) -> DoctorFinding:
     return DoctorFinding("model", found=True, detail=detail)
 
 
-def _model_of_store(settings: Settings) -> str:
-    """The model of the store's policy, or of the policy of a new store."""
+def _policy_of_store(settings: Settings) -> Policy:
+    """The store's policy, or that of a new store."""
+    from palimpsest.contracts.policy import recorded_policy
     from palimpsest.streams.log.log import Log
 
     if (settings.store / LOG_FILE).is_file():
         with suppress(StoreError), Log.open(settings.store / LOG_FILE) as log:
             recorded = log.last_policy()
             if recorded is not None:
-                return str(recorded.data.policy["model"])
-    return settings.policy_of_new_store().model
+                return recorded_policy(recorded.data)
+    return settings.policy_of_new_store()
 
 
 def _embedding(model: str, engine: str, folder: Path) -> DoctorFinding:
@@ -410,9 +415,7 @@ def _log_findings(settings: Settings, report: Progress) -> Iterator[DoctorFindin
         with Palimpsest.open(settings.store, create=False, **settings.opening()) as store:
             status = store.status()
     except PalimpsestError as error:
-        is_newer = isinstance(error, NewerError)
-        remedy = "upgrade this version" if is_newer else "restore it from a copy"
-        yield DoctorFinding("log", found=False, detail=str(error), remedy=remedy)
+        yield DoctorFinding("log", found=False, detail=str(error), remedy=_remedy(error))
         return
     yield DoctorFinding("log", found=True, detail=f"{counted(count, 'event')} read, none damaged")
     if policy is not None:
@@ -422,6 +425,19 @@ def _log_findings(settings: Settings, report: Progress) -> Iterator[DoctorFindin
     for name, behind in status["lag"].items():
         remedy = "catches up with the next command that writes, or `palimpsest rebuild`"
         yield DoctorFinding(name, behind == 0, f"{behind} events behind", remedy, needed=False)
+
+
+def _remedy(error: PalimpsestError) -> str:
+    """What helps if the log could not be read; a copy helps only if it is damaged."""
+    match error:
+        case NewerError():
+            return "upgrade this version"
+        case DiskFullError():
+            return "free some space"
+        case TransientError():
+            return "try again"
+        case _:
+            return "restore it from a copy"
 
 
 def _policy(policy: PolicySet, settings: Settings) -> DoctorFinding:

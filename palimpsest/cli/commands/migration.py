@@ -214,10 +214,13 @@ def _trust(output: Output) -> Trust:
 
 def _absent(call: Invocation) -> float | None:
     """The confidence of rows without one, by the policy in force, else by that of a new store."""
-    if call.settings.store.is_dir():
+    from palimpsest.streams.log.database import NoStoreError
+
+    try:
         with call.store() as store:
             return store.reader.policy_in_force().absent.confidence
-    return call.settings.policy_of_new_store().absent.confidence
+    except NoStoreError:
+        return call.settings.policy_of_new_store().absent.confidence
 
 
 # -- clean ---------------------------------------------------------------------------------------
@@ -311,11 +314,18 @@ def clean(
         columns = named.found(rows.values(), needs_moment=NEEDED[rules.keep])
 
         def load() -> Engine:
-            """Load the model from the settings, else the policy's."""
+            """Load the model or service from the settings, else the policy's model."""
             from palimpsest.streams import embedder
 
-            model, engine = call.settings.model or rules.policy.model, call.settings.engine
-            return embedder.load_engine(model, engine or "onnx", progress=progress)
+            def load_model(model: str) -> Engine:
+                return embedder.load_engine(model, settings.engine or "onnx", progress=progress)
+
+            settings = call.settings
+            source = embedder.EmbedderSource(load_model, settings.model, settings.embedder)
+            by_model = settings.embedder is None and settings.model is not None
+            engine = source.engine() if by_model else source.engine_of(rules.policy.model)
+            embedder.require_local(engine, rules.policy)
+            return engine
 
         with _keeping(call, rules.policy, dry_run=dry_run) as store:
             found = find_duplicates(rows.read(columns, progress), rules, load, progress, store)

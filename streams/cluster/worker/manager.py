@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aiokafka.errors import KafkaError
 
-from palimpsest.contracts.errors import TransientError
+from palimpsest.contracts.errors import DiskFullError, TransientError
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import NotPermittedError
@@ -40,7 +40,6 @@ from palimpsest.streams.cluster.worker.replica import (
     is_damage,
 )
 from palimpsest.streams.embedder import Embedder
-from palimpsest.streams.log.database import DiskFullError
 from palimpsest.streams.write.writer import Effect, no_effect
 
 _log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from typing import TypeVar
 from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
-from palimpsest.contracts.errors import NewerError, StoreError, TransientError
+from palimpsest.contracts.errors import DiskFullError, NewerError, StoreError, TransientError
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.wire import Envelope, decode, envelope_of
 from palimpsest.streams.cluster.connection import Connection
@@ -30,7 +30,6 @@ from palimpsest.streams.cluster.reader import (
 from palimpsest.streams.cluster.records import inputs_done
 from palimpsest.streams.cluster.tasks import OneThread, is_cancelled
 from palimpsest.streams.cluster.topics import Topics, topic_id
-from palimpsest.streams.log.database import DiskFullError
 from palimpsest.streams.log.log import Lines, Log
 from palimpsest.streams.write.commit import InputOffset
 

@@ -25,7 +25,7 @@ import faust  # noqa: E402 - the event loop must be chosen before the import
 import faust.transport.drivers.aiokafka as driver  # noqa: E402
 from faust import web  # noqa: E402
 
-from palimpsest.contracts.errors import NewerError  # noqa: E402
+from palimpsest.contracts.errors import DiskFullError, NewerError  # noqa: E402
 from palimpsest.contracts.policy import Policy  # noqa: E402
 from palimpsest.streams.cluster.connection import Connection  # noqa: E402
 from palimpsest.streams.cluster.health import PAGES, TEXT, HealthPage  # noqa: E402
@@ -41,7 +41,6 @@ from palimpsest.streams.cluster.worker.metrics import LETTERS_PER_MINUTE, Counte
 from palimpsest.streams.cluster.worker.watch import Watch, ask_waiting  # noqa: E402
 from palimpsest.streams.embedder import Embedder, EmbedderSource  # noqa: E402
 from palimpsest.streams.ending import end_in_time  # noqa: E402
-from palimpsest.streams.log.database import DiskFullError  # noqa: E402
 from palimpsest.streams.write.writer import Effect, no_effect  # noqa: E402
 
 _log = logging.getLogger(__name__)

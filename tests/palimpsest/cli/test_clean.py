@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from palimpsest.cleaning import documents
+from palimpsest.streams.embedder import source
+from palimpsest.streams.embedder.function_engine import FunctionEngine
 from tests.palimpsest.cli.conftest import CommandLine
 from tests.palimpsest.web.site import PHONE, a_browser
 
@@ -243,3 +245,29 @@ def test_a_store_keeps_the_rows_of_one_file_under_one_policy(palimpsest: Command
     refused = palimpsest("clean", file, "--store", "kept", "--force", "--policy", "layered")
     assert (refused.status, "name that policy" in refused.err) == (2, True)
     assert palimpsest("clean", file, "--store", "kept", "--dry-run").status == 2
+
+
+def test_a_service_embeds_in_place_of_the_policys_model_unless_texts_are_local(
+    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        sent.extend(texts)
+        return [[1.0, float(len(text))] for text in texts]
+
+    monkeypatch.setattr(source, "_service", lambda _: FunctionEngine(embed, "small"))
+    monkeypatch.setenv("PALIMPSEST_EMBEDDER_PROTOCOL", "openai")
+    monkeypatch.setenv("PALIMPSEST_EMBEDDER_MODEL", "small")
+    shown = palimpsest("policy", "show", "standard").out
+    rules = palimpsest.folder / "rules.toml"
+    rules.write_text(shown.replace("all-MiniLM-L6-v2", "small"))
+    file = table(palimpsest, f"text\n{DOG}\n{LARGE}\n")
+    arguments = ["clean", file, "--within", ".9", "--policy", str(rules)]
+    assert palimpsest.json(*arguments, "--dry-run")["kept"] == 1
+    assert DOG in sent
+    sent.clear()
+    rules.write_text(f'local_only = ["health"]\n{rules.read_text()}')
+    refused = palimpsest(*arguments)
+    assert (refused.status, "local_only" in refused.err) == (2, True)
+    assert {*sent} == {"word"}

@@ -33,6 +33,8 @@ from palimpsest.process.output import Output
 from palimpsest.streams import embedder
 from palimpsest.streams.cluster import topics
 from palimpsest.streams.embedded.lock import WriterLock
+from palimpsest.streams.embedder import DEFAULT_MODEL, source
+from palimpsest.streams.embedder.function_engine import FunctionEngine
 from palimpsest.streams.embedder.notes import Notes
 from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir
 from palimpsest.streams.guard import guard_hash, tables_of
@@ -860,6 +862,26 @@ def test_doctor_tries_the_embedding_service_in_place_of_a_model(
     assert (done.status, model["found"]) == (1, False)
     assert "no connection" in model["detail"]
     assert "look at [embedder]" in model["remedy"]
+
+
+def test_doctor_says_that_the_policy_lets_no_text_go_to_the_embedding_service(
+    stocked: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_EMBEDDER_PROTOCOL", "openai")
+    monkeypatch.setenv("PALIMPSEST_EMBEDDER_MODEL", DEFAULT_MODEL)
+    monkeypatch.setattr(source, "_service", lambda _: FunctionEngine(lengths, DEFAULT_MODEL))
+    for local in ("", 'local_only = ["health"]\n'):
+        rules = stocked.folder / "rules.toml"
+        rules.write_text(local + stocked("policy", "show", "standard").out)
+        stocked.json("policy", "set", str(rules))
+        found = json.loads(stocked("--json", "doctor").out)["findings"]
+        [model] = [one for one in found if one["name"] == "model"]
+        assert model["found"] is not bool(local)
+        assert ("local_only" in model["detail"]) is bool(local)
+
+
+def lengths(texts: list[str]) -> list[list[float]]:
+    return [[1.0, float(len(text))] for text in texts]
 
 
 def test_doctor_suggests_the_extras_that_there_are(palimpsest: CommandLine) -> None:

@@ -247,6 +247,7 @@ def test_what_the_model_refuses_is_asked_about_twice_and_holds_up_nothing(
         assert ran.exit_code == 0, ran.output
         told = json.loads(ran.stdout)
         assert (told["asked"], told["left"]) == ({"unusable": 1}, 1)
+        assert [*told["why_left"].values()] == [1]
         assert server.calls == 2, "what was refused once more is remembered"
     assert next_question(ada)["waits_as"] == "unreviewed", "a person is asked"
 

@@ -123,6 +123,20 @@ def test_a_new_store_will_say_it_by_the_policy_that_is_set(
     assert not palimpsest.store.exists()
 
 
+@pytest.mark.parametrize("left", [[], ["log.sqlite"]])
+def test_a_store_whose_creation_failed_is_a_new_one(
+    palimpsest: CommandLine, left: list[str]
+) -> None:
+    """A full disk leaves the folder, or the file without content."""
+    palimpsest.store.mkdir()
+    for name in left:
+        (palimpsest.store / name).touch()
+    path = palimpsest.file([mem0_row("Ada sings.", "1")])
+    assert palimpsest.json("import", path, "--dry-run")["rows"] == 1
+    palimpsest.json("import", path, "--yes")
+    assert faces(palimpsest) == ["Ada sings."]
+
+
 def test_only_rows_of_one_owner_and_namespace_are_equal(palimpsest: CommandLine) -> None:
     rows = [
         mem0_row("Ada sings.", "1"),

@@ -19,6 +19,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requested import request_id
 from palimpsest.jobs import log_files as exchange
 from palimpsest.jobs.embed import policy_request
+from palimpsest.streams.home_path import expand_home
 from palimpsest.streams.log.dead_letters import DeadLetterState
 from palimpsest.streams.policies import load_policy
 
@@ -93,4 +94,4 @@ class Maintenance(OpenedStore):
     @staticmethod
     def import_log(path: Place, file: Place, progress: Callable[[int], None] | None = None) -> int:
         """Create a store at `path` from exported lines, exactly as they are."""
-        return exchange.import_log(Path(path), Path(file), progress)
+        return exchange.import_log(expand_home(path), Path(file), progress)

@@ -31,6 +31,7 @@ from palimpsest.streams.embedder import (
     Progress,
     load_engine,
 )
+from palimpsest.streams.home_path import expand_home
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import default_policy, load_policy
 
@@ -105,7 +106,7 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
             engine, model = engine or settings.engine, model or settings.model
             embedder = embedder or settings.embedder
             policy = policy or settings.opening().get("policy")
-        folder = Path(path).absolute()  # also if the process changes its directory
+        folder = expand_home(path).absolute()  # also if the process changes its directory
 
         def load(name: str) -> Engine:
             return load_engine(name, engine or "onnx", progress=progress)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
@@ -18,6 +20,11 @@ from palimpsest.streams.log.acknowledged import ACKNOWLEDGED_FILE
 from palimpsest.streams.log.dead_letters import DeadLetters, DeadLetterState
 from palimpsest.streams.log.import_log import import_lines
 from palimpsest.streams.log.log import Log
+
+_NO_PATH = re.compile(r"[\\\x00-\x1f\x7f]")
+"""Characters that DuckDB or LanceDB open no path with."""
+MOST_PATH_BYTES = 480
+"""SQLite opens paths of at most 512 bytes; the names of a store's own files need the rest."""
 
 
 def export_log(reader: Reader, file: Path, progress: Callable[[int], None] | None) -> int:
@@ -49,7 +56,18 @@ def write_log(reader: Reader, out: IO[bytes], progress: Callable[[int], None] | 
 
 
 def make_folder(folder: Path) -> None:
-    """Make a store's folder unless it exists; StoreError if that fails."""
+    """Make a store's folder unless it exists; StoreError if that fails, or no store works there."""
+    place = str(folder.absolute())
+    if _NO_PATH.search(place):
+        raise StoreError(
+            f"a store cannot be in {place!r}: DuckDB and LanceDB open no path with a backslash, a"
+            " line break or another control character"
+        )
+    if len(os.fsencode(place)) > MOST_PATH_BYTES:
+        raise StoreError(
+            f"a store cannot be in {folder}: the path has more than {MOST_PATH_BYTES} bytes, and"
+            " SQLite opens none that is much longer"
+        )
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder} is a file, and a store is a folder")
     try:

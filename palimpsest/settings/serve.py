@@ -12,6 +12,7 @@ from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.model import Strict, Timestamp, rule_of
 from palimpsest.contracts.toml import parse_toml
+from palimpsest.streams.home_path import HomePath
 
 Role = Literal["agent", "reviewer", "operator"]
 SHORTEST_SECRET = 16
@@ -74,7 +75,7 @@ class ServeSettings(BaseModel):
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = PORT
     allowed_hosts: tuple[str, ...] = ()
-    tokens_file: Path | None = None
+    tokens_file: HomePath | None = None
     tokens: tuple[Token, ...] = ()
 
     def all_tokens(self) -> tuple[Token, ...]:

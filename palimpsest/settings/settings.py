@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -23,6 +24,7 @@ from palimpsest.settings.schedule import Schedule
 from palimpsest.settings.serve import ServeSettings
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.embedder.settings import EmbedderSettings
+from palimpsest.streams.home_path import HomePath
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.policies import default_policy
 
@@ -44,7 +46,10 @@ class _SettingsFile(TomlConfigSettingsSource):
     """The file of settings."""
 
     def _read_file(self, file_path: Any) -> dict[str, Any]:
-        return parse_toml(file_path.read_bytes(), SETTINGS_FILE)
+        try:
+            return parse_toml(file_path.read_bytes(), SETTINGS_FILE)
+        except OSError as error:
+            raise UsageError(f"{SETTINGS_FILE} cannot be read: {error.strerror}") from error
 
 
 class Settings(BaseSettings):
@@ -70,14 +75,14 @@ class Settings(BaseSettings):
         frozen=True,
     )
 
-    store: Annotated[Path, BeforeValidator(_no_blank)] = DEFAULT_STORE
+    store: Annotated[HomePath, BeforeValidator(_no_blank)] = DEFAULT_STORE
     policy: str | None = None
     engine: Literal["onnx", "sentence-transformers", "none"] | None = None
     model: str | None = None
     actor: str | None = None
     instance: str | None = None
     standby: bool = False
-    data: Path | None = None
+    data: HomePath | None = None
     web_port: Annotated[int, Field(ge=1, le=65535)] | None = None
     letters_per_minute: Annotated[int, Field(ge=0)] | None = None
     kafka: Connection | None = None
@@ -137,6 +142,10 @@ class Settings(BaseSettings):
 
 def read_settings(**given: Any) -> Settings:
     """The settings; those of the command line take precedence. UsageError if one is wrong."""
+    file = Path(SETTINGS_FILE)
+    if os.path.lexists(file) and not file.is_file():
+        what = "a folder" if file.is_dir() else "no file, or a link to none"
+        raise UsageError(f"{SETTINGS_FILE} is {what}: remove it, or put the settings there")
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:

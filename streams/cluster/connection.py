@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, SecretStr, model_validator
 
 from palimpsest.contracts.errors import UsageError
+from palimpsest.streams.home_path import HomePath
 
 
 class PartingObject(ssl.SSLObject):
@@ -122,9 +123,9 @@ class Connection(BaseModel):
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = None
     sasl_username: str | None = None
     sasl_password: SecretStr | None = None
-    ssl_cafile: Path | None = None
-    ssl_certfile: Path | None = None
-    ssl_keyfile: Path | None = None
+    ssl_cafile: HomePath | None = None
+    ssl_certfile: HomePath | None = None
+    ssl_keyfile: HomePath | None = None
     ssl_key_password: SecretStr | None = None
 
     @model_validator(mode="after")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from palimpsest.contracts import policy
+from palimpsest.streams.home_path import HomePath
 
 Positive = Annotated[float, Field(gt=0.0)]
 ModelName = Annotated[str, Field(min_length=1)]
@@ -70,7 +70,7 @@ class FirstJudgeSettings(ServiceSettings):
     """
 
     model: ModelName
-    certificate: Path | None = None
+    certificate: HomePath | None = None
 
 
 class JudgeSettings(ServiceSettings):

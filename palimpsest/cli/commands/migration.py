@@ -368,10 +368,10 @@ def clean(
 @contextmanager
 def _keeping(call: Invocation, policy: Policy, *, dry_run: bool) -> Iterator[RowStore | None]:
     """The store of `--store`, which keeps the rows; a new one is small (`leave_out`, `repack`)."""
-    folder = call.store_option
-    if folder is None:
+    if call.store_option is None:
         yield None
         return
+    folder = call.settings.store
     if dry_run:
         raise UsageError("--dry-run writes nothing, and --store keeps the rows: leave out one")
     from palimpsest.api.store import Palimpsest

@@ -331,3 +331,12 @@ def test_a_store_that_cannot_be_opened_leaves_its_log_closed(
         Palimpsest.open(tmp_path, cluster=cluster)
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         logs[0].count()
+
+
+@pytest.mark.parametrize("name", ["back\\slash", "line\nbreak", "d" * 200 + "/" + "e" * 240])
+def test_no_store_is_made_where_its_databases_would_not_open(tmp_path: Path, name: str) -> None:
+    """Else the first memory would be recorded, and no view would ever show it."""
+    folder = tmp_path / ("p" * 100) / name
+    with pytest.raises(StoreError, match="a store cannot be in"):
+        Palimpsest.open(folder)
+    assert not folder.exists()

@@ -128,3 +128,44 @@ def test_the_judge_of_the_settings_reads_conversations(
     memories.add("Ada lives in Paris.", "ada")
     memories.add("Ada lives in Paris.", "ada", judge=JudgeSettings(model="given"))
     assert asked == ["of-variable", "given"]
+
+
+@pytest.mark.parametrize("value", ["[1]", "3"])
+def test_a_path_in_the_settings_is_a_text(value: str) -> None:
+    Path("palimpsest.toml").write_text(f"store = {value}\n")
+    with pytest.raises(UsageError, match="store: should be a path, as a string"):
+        Palimpsest.open()
+
+
+def test_a_store_in_the_home_folder_is_named_as_in_a_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    Path("palimpsest.toml").write_text('store = "~/of-file"\n')
+    with Palimpsest.open() as memories:
+        assert memories.folder == tmp_path / "home/of-file"
+    with Palimpsest.open("~/of-program") as memories:
+        assert memories.folder == tmp_path / "home/of-program"
+    assert not (tmp_path / "~").exists()
+
+
+def test_settings_that_are_no_file_are_refused() -> None:
+    """A container makes a folder if the file to mount is missing on the host."""
+    file = Path("palimpsest.toml")
+    file.mkdir()
+    with pytest.raises(UsageError, match=r"palimpsest.toml is a folder"):
+        Palimpsest.open()
+    file.rmdir()
+    file.symlink_to("nowhere")
+    with pytest.raises(UsageError, match=r"palimpsest.toml is no file, or a link to none"):
+        Palimpsest.open()
+
+
+def test_settings_that_may_not_be_read_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    Path("palimpsest.toml").write_text('store = "of-file"\n')
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(UsageError, match=r"palimpsest.toml cannot be read: Permission denied"):
+        Palimpsest.open()

@@ -103,7 +103,7 @@ def seconds_of(value: object) -> object:
         return value
     found = _DURATION.fullmatch(value.strip())
     if found is None:
-        raise ValueError("must be a number with a unit, such as 90m, 12h, 7d or 2w, or seconds")
+        raise ValueError("must be a number with a unit, such as 60s, 90m, 12h, 7d or 2w")
     try:
         seconds = timedelta(**{_UNITS[found[2]]: float(found[1])}).total_seconds()
     except OverflowError:

@@ -205,7 +205,7 @@ def test_an_update_keeps_when_a_memory_expires(store: Palimpsest, clock: Clock) 
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"ttl": "soon"}, "ttl: must be a number with a unit"),
+        ({"ttl": "soon"}, "ttl: must be a number with a unit, such as 60s"),
         ({"ttl": -1}, "ttl: should be greater than 0"),
         ({"ttl": True}, "ttl: "),
         ({"expires_at": 1700000000}, "expires_at: must be an ISO 8601 time, as a string"),

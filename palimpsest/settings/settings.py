@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
-from pydantic import BeforeValidator, Field, ValidationError
+import orjson
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -140,6 +142,26 @@ class Settings(BaseSettings):
         )
 
 
+def _not_json() -> Iterator[str]:
+    """The variables that should be JSON and are not: whole tables, and lists in them."""
+    prefix = Settings.model_config["env_prefix"]
+    for name, field in Settings.model_fields.items():
+        for table in (field.annotation, *get_args(field.annotation)):
+            if not (isinstance(table, type) and issubclass(table, BaseModel)):
+                continue
+            lists = [
+                key
+                for key, one in table.model_fields.items()
+                if get_origin(one.annotation) is tuple
+            ]
+            for variable in (name, *(f"{name}_{key}" for key in lists)):
+                value = os.environ.get(f"{prefix}{variable}".upper())
+                try:
+                    orjson.loads(value or "null")
+                except orjson.JSONDecodeError:
+                    yield f"{prefix}{variable}".upper()
+
+
 def read_settings(**given: Any) -> Settings:
     """The settings; those of the command line take precedence. UsageError if one is wrong."""
     file = Path(SETTINGS_FILE)
@@ -152,5 +174,7 @@ def read_settings(**given: Any) -> Settings:
         raise UsageError(
             f"settings, by an option, PALIMPSEST_* or {SETTINGS_FILE}: {wrong_keys(error)}"
         ) from None
-    except SettingsError as error:
-        raise UsageError(f"settings, by a PALIMPSEST_* that is not JSON: {error}") from None
+    except SettingsError:
+        raise UsageError(
+            f"settings: {', '.join(_not_json()) or 'a PALIMPSEST_*'} should be JSON"
+        ) from None

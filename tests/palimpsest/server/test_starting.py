@@ -261,7 +261,10 @@ def test_tokens_come_from_the_environment_too(monkeypatch: pytest.MonkeyPatch) -
     ("tokens", "told"),
     [
         ('[{"name": "a", "secret": "a-secret", "owners": "a"}]', "serve.tokens.0.secret"),
-        ('[{"name": "a", "secret": "a-secret" "owners": "a"}]', "PALIMPSEST_* that is not JSON"),
+        (
+            '[{"name": "a", "secret": "a-secret" "owners": "a"}]',
+            "PALIMPSEST_SERVE_TOKENS should be JSON",
+        ),
     ],
 )
 def test_wrong_tokens_of_the_environment_are_reported_without_them(

@@ -19,6 +19,7 @@ from palimpsest.backends.embedded import EmbeddedWriter
 from palimpsest.backends.paths import LOG_FILE
 from palimpsest.backends.reader import Reader, Wait
 from palimpsest.contracts.candidate import Name
+from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.events import Speaker
 from palimpsest.contracts.policy import Policy, recorded_policy
 from palimpsest.jobs import log_files as exchange
@@ -106,7 +107,13 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
             engine, model = engine or settings.engine, model or settings.model
             embedder = embedder or settings.embedder
             policy = policy or settings.opening().get("policy")
-        folder = expand_home(path).absolute()  # also if the process changes its directory
+        try:
+            folder = expand_home(path).absolute()  # also if the process changes its directory
+        except FileNotFoundError as error:
+            raise StoreError(
+                "the current folder was removed: change to another, or name the whole path of the"
+                " store"
+            ) from error
 
         def load(name: str) -> Engine:
             return load_engine(name, engine or "onnx", progress=progress)

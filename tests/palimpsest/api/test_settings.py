@@ -169,3 +169,16 @@ def test_settings_that_may_not_be_read_are_refused(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(UsageError, match=r"palimpsest.toml cannot be read: Permission denied"):
         Palimpsest.open()
+
+
+def test_a_current_folder_that_was_removed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(StoreError, match="the current folder was removed"):
+        Palimpsest.open("mine")
+    with Palimpsest.open(tmp_path / "mine") as memories:
+        assert memories.folder == tmp_path / "mine"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -54,6 +55,13 @@ def _no_less_urgent() -> Iterator[None]:
     """A priority that was given away does not come back: all tests after it would be slower."""
     with patch.object(os, "nice", lambda _: 0, create=True):
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _a_terminal_that_closes() -> None:
+    """Under `nohup`, SIGHUP is ignored, by child processes, too; a handler is not inherited."""
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 _numbers = count()

@@ -640,6 +640,7 @@ DEDUPED: dict[str, Any] = {
     "pairs": 5,
     "all_pairs": 1_000,
     "asked": {"same": 2, "different": 3},
+    "why_left": {},
     "dry_run": False,
     "cost": {"calls": 4, "usd": 0.25},
     "joined": [],
@@ -742,6 +743,7 @@ def test_a_review_reports_what_it_found() -> None:
         "confirmed": 2,
         "reversed": [{"decision": "judged", "decision_id": "d", "reasoning": "another flat"}],
         "left": 3,
+        "why_left": {},
         "refused": [REFUSED],
     }
     assert lines(_review_report(answer)) == [

@@ -60,8 +60,12 @@ def test_a_full_disk_behind_standard_output_is_told_in_a_sentence(
 ) -> None:
     palimpsest.json("add", "ada", "Ada has a dog")
     said = [sys.executable, "-m", "palimpsest", "--store", str(palimpsest.store), *command]
+    # The shell is named: it is found among the parents of this process only if there is one.
+    named = os.environ | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
     with open("/dev/full", "wb") as full:  # noqa: PTH123
-        done = subprocess.run(said, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(
+            said, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=named
+        )
     assert done.returncode == 1
     assert [line.partition("stream: ")[2] for line in done.stderr.splitlines()] == [
         "No space left on device"

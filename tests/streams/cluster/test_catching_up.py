@@ -14,7 +14,6 @@ import pytest
 from aiokafka.errors import KafkaTimeoutError
 
 from palimpsest.contracts.errors import TransientError, UsageError
-from palimpsest.contracts.evidence import RecordedJudge
 from palimpsest.contracts.wire import encode
 from palimpsest.streams.cluster.client import import_log, restore
 from palimpsest.streams.cluster.client.restore import Copy, _Plan, _require_reached
@@ -22,7 +21,7 @@ from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import ExistingTopic
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.cluster.worker.manager import PartitionManager
-from palimpsest.streams.core.record import judge_event, policy_event
+from palimpsest.streams.core.record import policy_event
 from palimpsest.streams.policies import load_policy
 
 NOBODY = Connection(bootstrap="nobody:1")
@@ -43,17 +42,15 @@ def test_a_store_meets_a_topic_where_it_ends_or_later() -> None:
         _require_reached(0, 6, 7)
 
 
-def test_a_judge_is_restored_to_every_partition_like_a_policy() -> None:
-    """Each partition has its own: without it, it would record the same judge as another one."""
+def test_a_policy_is_restored_to_every_partition() -> None:
     at = datetime(2026, 1, 1, tzinfo=UTC)
-    judge = judge_event(RecordedJudge(protocol="python", model="mine"), str(uuid4()), at, None)
     policy = policy_event(load_policy("standard"), str(uuid4()), None, at)
-    copy = Copy(lambda: [encode(policy), encode(judge)], {}, Path("kept"))
+    copy = Copy(lambda: [encode(policy)], {}, Path("kept"))
     there = ExistingTopic("an id", 3, 1)
     plan = _Plan(NOBODY, Topics("", 3), there, copy)
     plan.deleted = {1: 7, 2: 7}
     found = [(partition, event.id) for partition, event, _ in plan._from_copy()]
-    assert found == [(p, event.id) for event in (policy, judge) for p in (1, 2)]
+    assert found == [(1, policy.id), (2, policy.id)]
 
 
 @pytest.mark.parametrize(

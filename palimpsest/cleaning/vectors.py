@@ -1,4 +1,4 @@
-"""Vectors of some of a table's texts: each embedded once, those of equal length together."""
+"""Vectors of some of a table's texts: each embedded once, in order of length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The thresholds of models' scores, the cosines of questions and texts (docs/python.md#recall)."""
+"""How questions are compared with texts, by model (docs/python.md#recall)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ models nothing is known, so nothing is left out.
 """
 
 NAME_SHARES: Mapping[str, float] = {DEFAULT_MODEL: 0.15, INT8_MODEL: 0.15}
-"""By model, how much of its owner's name is left out of a question before it is compared.
+"""By model, how much of the memory owner's name is left out of a question before it is compared.
 
 To these models a rare name is most of what a short question says, so that *Which company employs
 Nils?* would find whatever begins with *Nils*. For other models nothing is known.

@@ -35,6 +35,12 @@ def refuse_targets(source: Path | None, targets: Mapping[str, Path | None], *, f
         seen[target.resolve()] = f"that of {option}"
 
 
+def write_whole(to: Path, content: str | bytes) -> None:
+    """Write one file as `write_all` does; a text in UTF-8."""
+    content = content.encode() if isinstance(content, str) else content
+    write_all({to: lambda part: part.write_bytes(content)})
+
+
 def write_all(writes: Mapping[Path, Write]) -> None:
     """Write files under temporary names beside their own, and rename them once all are complete.
 

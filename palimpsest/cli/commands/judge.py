@@ -26,7 +26,7 @@ from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.errors import UsageError
 from palimpsest.process.output import dollars, visible
 from palimpsest.process.signals import stop_event
-from palimpsest.process.targets import require_targets
+from palimpsest.process.targets import require_targets, write_whole
 
 if TYPE_CHECKING:
     from palimpsest.api.store import Palimpsest
@@ -248,7 +248,7 @@ def judge_pairs(
     pairs = read_pairs(files, {})
     folder.mkdir(parents=True, exist_ok=True)
     judged = asyncio.run(ask_about_pairs(pairs, rules, settings, folder))
-    to.write_bytes(b"".join(rows_of(judged)))
+    write_whole(to, b"".join(rows_of(judged)))
     lacking = sum(pair.probability is None for pair in judged)
     document = {"pairs": len(judged), "without_probability": lacking, "file": str(to)}
     call.output.answer(document, lambda: fields(document))
@@ -346,7 +346,7 @@ def dedupe(
         if page is not None:
             from palimpsest.cli.dedupe_report import page_of
 
-            page.write_text(page_of(store.reader, answer, just_this), encoding="utf-8")
+            write_whole(page, page_of(store.reader, answer, just_this))
     call.output.answer(answer, lambda: _dedupe_report(answer, just_this))
     if refused := answer["refused"]:
         call.output.remark(f"joins that were refused: {len(refused)}")

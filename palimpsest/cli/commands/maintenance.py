@@ -32,6 +32,7 @@ from palimpsest.contracts.errors import (
     UsageError,
 )
 from palimpsest.process.output import Progress
+from palimpsest.process.targets import write_whole
 
 if TYPE_CHECKING:
     from palimpsest.contracts.events import JudgeSet, PolicySet
@@ -98,7 +99,7 @@ def schemas(
     folder.mkdir(parents=True, exist_ok=True)
     names = []
     for name, schema in documents().items():
-        (folder / name).write_bytes(written(schema))
+        write_whole(folder / name, written(schema))
         names.append(name)
     answer = {"folder": str(folder), "files": names}
     call.output.answer(answer, lambda: rendering.listed(f"{len(names)} files in {folder}", names))

@@ -10,6 +10,7 @@ import typer
 
 from palimpsest.cli.commands.proof.labelled import Page, drawn, require_page
 from palimpsest.cli.invocation import complete_presets, invocation, moment
+from palimpsest.process.targets import write_whole
 
 app = typer.Typer()
 
@@ -71,5 +72,5 @@ def backtest(
     if page is not None:
         from palimpsest.cli.proof_page import backtest_page
 
-        page.write_text(backtest_page(answer), encoding="utf-8")
+        write_whole(page, backtest_page(answer))
     call.output.answer(answer, lambda: drawn(backtest_tables(answer), backtest_sentences(answer)))

@@ -24,7 +24,7 @@ from palimpsest.cli.invocation import (
 from palimpsest.cli.shell import REFUSED
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.extras import missing_extra
-from palimpsest.process.targets import require_targets
+from palimpsest.process.targets import require_targets, write_whole
 
 if TYPE_CHECKING:
     from palimpsest.contracts.policy import Policy
@@ -114,7 +114,7 @@ def evaluate(
     if page is not None:
         from palimpsest.cli.proof_page import evaluation_page
 
-        page.write_text(evaluation_page(answer, seen, rules), encoding="utf-8")
+        write_whole(page, evaluation_page(answer, seen, rules))
     call.output.answer(
         answer, lambda: drawn(evaluation_tables(answer), evaluation_sentences(answer))
     )
@@ -218,15 +218,15 @@ def calibrate(
     if page is not None:
         from palimpsest.cli.proof_page import calibration_page
 
-        page.write_text(calibration_page(answer), encoding="utf-8")
+        write_whole(page, calibration_page(answer))
     if made is not None and to is not None:
         from palimpsest.streams.policies.writing import write_policy
 
-        to.write_text(write_policy(made), encoding="utf-8")
+        write_whole(to, write_policy(made))
         answer["file"] = str(to)
     certificate = answer["judge_certificate"]
     if certificate is not None and judge_to is not None:
-        judge_to.write_bytes(orjson.dumps(certificate, option=orjson.OPT_INDENT_2) + b"\n")
+        write_whole(judge_to, orjson.dumps(certificate, option=orjson.OPT_INDENT_2) + b"\n")
         answer["judge_file"] = str(judge_to)
     call.output.answer(
         answer,

@@ -21,7 +21,7 @@ _OF_ANYBODY = frozenset(
 )
 
 
-def plainly(text: str) -> str:
+def normalise_characters(text: str) -> str:
     """A text as names are written: its accents in NFC, and its apostrophes of one shape."""
     return text if text.isascii() else normalize("NFC", text).replace("’", "'")
 
@@ -29,7 +29,7 @@ def plainly(text: str) -> str:
 def _name(value: str) -> str:
     if not value.strip():
         raise ValueError("is blank")
-    value = plainly(value)
+    value = normalise_characters(value)
     if not _NAME.fullmatch(value):
         raise ValueError("is not a name: give words made of letters, such as Ada or the user")
     if value.casefold() in _OF_ANYBODY:

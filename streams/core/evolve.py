@@ -50,7 +50,7 @@ from palimpsest.contracts.events import (
     Unchanged,
 )
 from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
-from palimpsest.contracts.names import plainly
+from palimpsest.contracts.names import normalise_characters
 from palimpsest.streams.core.candidates import (
     fold_accessed,
     fold_embedded,
@@ -187,7 +187,7 @@ def _noted(ledger: Ledger, event: Compacted | Ran | NamesSet) -> None:
         case Ran():
             ledger.runs[event.data.step] = LastRun(event.id, event.data.due, event.time)
         case NamesSet():
-            ledger.names = tuple(map(plainly, event.data.names))
+            ledger.names = tuple(map(normalise_characters, event.data.names))
 
 
 def _decided(ledger: Ledger, event: Decided, touched: Touched) -> None:

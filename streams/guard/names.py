@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from palimpsest.contracts.names import SPEAKER, plainly
+from palimpsest.contracts.names import SPEAKER, normalise_characters
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.frame_words import VERBS
 from palimpsest.streams.guard.data.name_words import (
@@ -33,8 +33,9 @@ from palimpsest.streams.guard.data.name_words import (
     VERBAL,
     third,
 )
+from palimpsest.streams.guard.data.patterns import any_of
 from palimpsest.streams.guard.data.value_words import THIRD_GERMAN, third_german
-from palimpsest.streams.guard.reworded import ADDRESS, any_of, reworded
+from palimpsest.streams.guard.reworded import ADDRESS, reworded
 from palimpsest.streams.guard.state import as_state, without_since
 from palimpsest.streams.guard.text.language import is_foreign
 from palimpsest.streams.guard.text.persons import is_also_a_word, is_said_of_somebody
@@ -106,7 +107,7 @@ def called_alike(text: str, names: tuple[str, ...]) -> str | None:
     whose reference could change with the subject. A sentence that can be turned so that the subject
     comes first is turned before.
     """
-    said = plainly(text)
+    said = normalise_characters(text)
     called = _called(turned(said, names) or said, names)
     return None if called is None else reworded(called, capitalised(_spoken(names)))
 
@@ -174,7 +175,7 @@ def said_of_owner(text: str, names: tuple[str, ...]) -> str:
     All possessives become *their* (*Ada uses Vim as her editor*, *I use Zed as my editor*), and a
     change what it led to (`as_state`). Either may be wrong, but joins nothing.
     """
-    stated = without_since(plainly(text))
+    stated = without_since(normalise_characters(text))
     said = called_alike(stated, names)
     if said is None and is_in_a_table(text, _words(stated)):
         return _said_elsewhere(stated, names)
@@ -259,7 +260,7 @@ def _uncontracted(rest: str) -> str:
 
 def speaks_of(text: str, names: tuple[str, ...]) -> bool:
     """Whether a text has one of an owner's names anywhere, or a pronoun of the first person."""
-    said = plainly(text)
+    said = normalise_characters(text)
     words = {part for word in _words(said) for part in word.split("'")}
     if is_in_a_table(text, words):
         words |= {word.removesuffix("s") for word in words} | ({"ich"} if words & _MEIN else set())
@@ -294,7 +295,7 @@ def subject_of(text: str, names: tuple[str, ...]) -> str | None:
     It is *owner*; the word for somebody related to the owner (*sister*); or *other*, if the text
     names the owner nowhere.
     """
-    said = plainly(text)
+    said = normalise_characters(text)
     for name in sorted(names, key=len, reverse=True):
         rest = _rest_after(said, name)
         if rest is None:

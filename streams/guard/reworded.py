@@ -7,7 +7,6 @@ near-identical, as in any pair (docs/guard.md, Names).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.name_words import (
@@ -28,6 +27,7 @@ from palimpsest.streams.guard.data.name_words import (
     TRADES,
     TRANSPORT,
 )
+from palimpsest.streams.guard.data.patterns import any_of
 from palimpsest.streams.guard.text.plurals import singular
 from palimpsest.streams.guard.written import MONTH, as_written
 
@@ -42,11 +42,6 @@ VALUE = rf"(?:[0-9]+|[0-9]{{1,2}} (?:{MONTH})|(?:{MONTH}) [0-9]{{1,2}})(?:,? [0-
 
 MOST_STEPS = 3
 """Maximum number of times that a sentence is put into another wording."""
-
-
-def any_of(words: Iterable[str]) -> str:
-    """A pattern that one of some words matches."""
-    return "|".join(map(re.escape, sorted(words)))
 
 
 def reworded(said: str, who: str) -> str:

@@ -25,7 +25,8 @@ from palimpsest.streams.guard.data.name_words import (
     THIRD,
     UNIQUE,
 )
-from palimpsest.streams.guard.reworded import NAME, VALUE, any_of
+from palimpsest.streams.guard.data.patterns import any_of
+from palimpsest.streams.guard.reworded import NAME, VALUE
 
 _PLACE = rf"{NAME}(?:, {NAME})?"
 _WEEKDAY = "|".join(day.capitalize() for day in sorted(en.WEEKDAYS))

@@ -1,1 +1,1 @@
-"""Word lists of the guard, by language: data only, no rule."""
+"""Word lists of the guard, by language, and patterns of them: data only, no rule."""

@@ -8,7 +8,6 @@ can only be a person.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.name_words import (
@@ -35,6 +34,7 @@ from palimpsest.streams.guard.data.name_words import (
     UNIQUE,
     WORDS,
 )
+from palimpsest.streams.guard.data.patterns import any_of
 
 MOST_ADJECTIVES = 2
 """Maximum number of words between a possessive, or a number, and the word that shows a person."""
@@ -72,10 +72,6 @@ def _is_had_by_somebody(name: str, words: list[str]) -> bool:
     return False
 
 
-def _any(words: Iterable[str]) -> str:
-    return f"(?:{'|'.join(map(re.escape, sorted(words)))})"
-
-
 _KIN = (
     PEOPLE | RELATED | ROLES | frozenset("brothers daughters grandma grandpa kids siblings".split())
 )
@@ -84,10 +80,10 @@ _NO_ADJECTIVE = en.PREPOSITIONS | en.FINITE | en.CLAUSES
 _DAYS = "|".join(day.capitalize() for day in sorted(en.WEEKDAYS | en.MONTHS))
 _NAME = rf"(?!(?:{_DAYS})\b)[A-Z]"
 _PLACE = rf"(?:(?:the|an?) (?:[a-z\-]+ ){{1,3}}(?:at|in|of) )?(?:the )?{_NAME}"
-_SOME = rf"(?:an?|no|{_any(en.NUMBERS)}|[0-9]+)"
+_SOME = rf"(?:an?|no|(?:{any_of(en.NUMBERS)})|[0-9]+)"
 _ADJECTIVES = rf"(?:[a-z\-]+ ){{0,{MOST_ADJECTIVES}}}"
 _THEIR = "(?:her|his|their)"
-_MEETS = re.compile(rf"has (?:an? )?{_ADJECTIVES}{_any(MEETINGS)}\b")
+_MEETS = re.compile(rf"has (?:an? )?{_ADJECTIVES}(?:{any_of(MEETINGS)})\b")
 _IS = "|".join(
     (
         r"(?:lactose|gluten)[ \-]intolerant",
@@ -98,18 +94,18 @@ _IS = "|".join(
         r"[0-9]{1,3}\Z",
         r"[0-9]{1,3} years (?:old|of age)",
         r"(?:an? )?(?:vegan|vegetarian)\Z",
-        rf"an? {_ADJECTIVES}{_any(TRADES)}\b",
+        rf"an? {_ADJECTIVES}(?:{any_of(TRADES)})\b",
         rf"(?:a|the) (?:graduate|student) (?:at|of) (?:the )?{_NAME}",
         rf"employed (?:at|by) {_NAME}",
         rf"fluent in {_NAME}",
-        rf"(?:learning|studying) (?:{_NAME}|how to|to|the|{_any(SUBJECTS)}\b)",
+        rf"(?:learning|studying) (?:{_NAME}|how to|to|the|(?:{any_of(SUBJECTS)})\b)",
         rf"(?:dating|reading) {_NAME}",
         rf"going to (?:the )?{_NAME}",
         r"getting married",
         r"saving (?:money |up )?for",
         r"(?:majoring|majored) in",
         r"on (?:an? )[a-z\-]+ diet",
-        rf"(?:hoping|intending|planning) to {_any(DEEDS)}\b",
+        rf"(?:hoping|intending|planning) to (?:{any_of(DEEDS)})\b",
         r"taking an? (?:[a-z]+ ){0,2}(?:class|course)\b",
         r"training for (?:an?|the) (?:half[ \-])?(?:marathon|triathlon)",
     )
@@ -119,40 +115,40 @@ _VERBS = (
     r"was born (?:in|on) ",
     rf"grew up in {_PLACE}",
     rf"(?:lives|lived|resides|moved|has moved) (?:in|to) {_PLACE}",
-    rf"(?:lives|lived) with (?:{_NAME}|{_THEIR} {_any(_KIN)}\b)",
-    rf"(?:works|worked) (?:as an? {_ADJECTIVES}{_any(TRADES)}\b|(?:at|for|in) {_PLACE})",
+    rf"(?:lives|lived) with (?:{_NAME}|{_THEIR} (?:{any_of(_KIN)})\b)",
+    rf"(?:works|worked) (?:as an? {_ADJECTIVES}(?:{any_of(TRADES)})\b|(?:at|for|in) {_PLACE})",
     r"works (?:from home|full[ \-]time|part[ \-]time|(?:day|night) shifts|nights)\b",
-    rf"(?:studies|studied) (?:at (?:the )?{_NAME}|{_any(SUBJECTS)}\b|{_NAME})",
+    rf"(?:studies|studied) (?:at (?:the )?{_NAME}|(?:{any_of(SUBJECTS)})\b|{_NAME})",
     rf"(?:graduated from|attends|attended) (?:the )?{_NAME}",
     r"(?:majored|majors) in",
-    rf"has {_SOME} {_ADJECTIVES}{_any(_KIN | PETS)}\b",
-    rf"has {_any(ILLNESSES)}\b",
+    rf"has {_SOME} {_ADJECTIVES}(?:{any_of(_KIN | PETS)})\b",
+    rf"has (?:{any_of(ILLNESSES)})\b",
     r"has (?:an allergy to|a fear of)",
-    rf"has an? {_any(ALLERGENS)} allergy",
+    rf"has an? (?:{any_of(ALLERGENS)}) allergy",
     r"has (?:gluten|lactose) intolerance",
     r"has an? (?:degree in|driver's licen[cs]e)",
     rf"has an? (?:[0-9]+[a-z\-]* )?{_NAME}",
     r"suffers from",
     rf"(?:speaks|can speak) {_NAME}[a-z]+",
-    rf"plays (?:the )?{_any(en.INSTRUMENTS | GAMES | KEYS_AND_DRUMS)}\b",
+    rf"plays (?:the )?(?:{any_of(en.INSTRUMENTS | GAMES | KEYS_AND_DRUMS)})\b",
     r"(?:drives|owns|rides) an? ",
     rf"uses an? {_NAME}",
     rf"subscribes to {_NAME}|banks with {_NAME}|works out\b",
     r"wears (?:a )?(?:braces|contact lenses|contacts|glasses|hearing aids|size)\b",
     r"(?:doesn't|does not|never) (?:drink|drive|eat|like|smoke|speak|swim)s?\b",
-    rf"(?:hopes|intends|plans|wants|would like|is hoping) to {_any(DEEDS)}\b",
-    rf"takes (?:the )?{_any(TRANSPORT)}\b",
+    rf"(?:hopes|intends|plans|wants|would like|is hoping) to (?:{any_of(DEEDS)})\b",
+    rf"takes (?:the )?(?:{any_of(TRANSPORT)})\b",
     r"takes (?:an? )?(?:[a-z]+ )*(?:class|course|lessons)\b",
     r"takes [a-z]+ (?:every (?:evening|morning|night|day)|daily)\b",
-    rf"(?:calls|phones|visits) {_THEIR} {_any(_KIN)}\b",
+    rf"(?:calls|phones|visits) {_THEIR} (?:{any_of(_KIN)})\b",
     r"(?:gets|wakes) up\b|volunteers (?:at|for|in|with)\b|commutes\b",
     r"goes (?:camping|climbing|cycling|dancing|fishing|hiking|jogging|running|sailing|swimming)\b",
     r"goes to (?:bed|church|school|the (?:dentist|gym|library)|work)\b",
     r"(?:bakes|cycles|exercises|gardens|jogs|knits|naps|smokes|swims|vapes)\b",
     r"sings (?:alto|bass|soprano|tenor|in an? (?:[a-z]+ )?(?:band|choir))\b",
-    rf"(?:practices|practises|does) {_any(PRACTISED)}\b",
+    rf"(?:practices|practises|does) (?:{any_of(PRACTISED)})\b",
     r"(?:earns|owes|pays|weighs) [$£€]?[0-9]",
-    rf"(?:married|met) (?:{_NAME}|{_THEIR} {_any(_KIN)}\b)",
+    rf"(?:married|met) (?:{_NAME}|{_THEIR} (?:{any_of(_KIN)})\b)",
     rf"(?:broke|sprained|tore) {_THEIR} ",
     r"(?:bought|purchased|adopted) an? ",
 )

@@ -23,6 +23,16 @@ _said: dict[Path, Any] = {}
 """The results of filling each store on the shelf."""
 
 
+def by_length(sent: list[str]) -> Callable[[list[str]], list[list[float]]]:
+    """A function that embeds texts by their length, and adds them to `sent`."""
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        sent.extend(texts)
+        return [[1.0, float(len(text))] for text in texts]
+
+    return embed
+
+
 @dataclass(frozen=True)
 class Ran:
     """The output and exit status of a command."""

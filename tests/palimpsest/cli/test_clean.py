@@ -15,7 +15,7 @@ import pytest
 from palimpsest.cleaning import documents
 from palimpsest.streams.embedder import source
 from palimpsest.streams.embedder.function_engine import FunctionEngine
-from tests.palimpsest.cli.conftest import CommandLine
+from tests.palimpsest.cli.conftest import CommandLine, by_length
 from tests.palimpsest.web.site import PHONE, a_browser
 
 DOG, LARGE = "Ada has a big dog.", "Ada has a large dog."
@@ -251,12 +251,7 @@ def test_a_service_embeds_in_place_of_the_policys_model_unless_texts_are_local(
     palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[str] = []
-
-    def embed(texts: list[str]) -> list[list[float]]:
-        sent.extend(texts)
-        return [[1.0, float(len(text))] for text in texts]
-
-    monkeypatch.setattr(source, "_service", lambda _: FunctionEngine(embed, "small"))
+    monkeypatch.setattr(source, "_service", lambda _: FunctionEngine(by_length(sent), "small"))
     monkeypatch.setenv("PALIMPSEST_EMBEDDER_PROTOCOL", "openai")
     monkeypatch.setenv("PALIMPSEST_EMBEDDER_MODEL", "small")
     shown = palimpsest("policy", "show", "standard").out

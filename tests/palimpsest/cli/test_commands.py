@@ -41,7 +41,7 @@ from palimpsest.streams.guard import guard_hash, tables_of
 from palimpsest.streams.log.dead_letters import DeadLetters, NewDeadLetter
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies.languages import load_language
-from tests.palimpsest.cli.conftest import CommandLine, row
+from tests.palimpsest.cli.conftest import CommandLine, by_length, row
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 PARIS = "Ada lives in Paris near the canal"
@@ -869,7 +869,7 @@ def test_doctor_says_that_the_policy_lets_no_text_go_to_the_embedding_service(
 ) -> None:
     monkeypatch.setenv("PALIMPSEST_EMBEDDER_PROTOCOL", "openai")
     monkeypatch.setenv("PALIMPSEST_EMBEDDER_MODEL", DEFAULT_MODEL)
-    monkeypatch.setattr(source, "_service", lambda _: FunctionEngine(lengths, DEFAULT_MODEL))
+    monkeypatch.setattr(source, "_service", lambda _: FunctionEngine(by_length([]), DEFAULT_MODEL))
     for local in ("", 'local_only = ["health"]\n'):
         rules = stocked.folder / "rules.toml"
         rules.write_text(local + stocked("policy", "show", "standard").out)
@@ -878,10 +878,6 @@ def test_doctor_says_that_the_policy_lets_no_text_go_to_the_embedding_service(
         [model] = [one for one in found if one["name"] == "model"]
         assert model["found"] is not bool(local)
         assert ("local_only" in model["detail"]) is bool(local)
-
-
-def lengths(texts: list[str]) -> list[list[float]]:
-    return [[1.0, float(len(text))] for text in texts]
 
 
 def test_doctor_suggests_the_extras_that_there_are(palimpsest: CommandLine) -> None:

@@ -11,7 +11,7 @@ from palimpsest.streams import embedder
 from palimpsest.streams.embedder import DEFAULT_MODEL
 from palimpsest.streams.embedder.function_engine import FunctionEngine
 from palimpsest.streams.policies import load_policy, preset_file
-from tests.palimpsest.cli.conftest import CommandLine, Row
+from tests.palimpsest.cli.conftest import CommandLine, Row, by_length
 from tests.palimpsest.evaluation.test_calibrate import labels
 
 SMALL = [
@@ -186,12 +186,8 @@ def test_no_text_that_a_policy_keeps_local_is_embedded_elsewhere(
     """Whether the evaluated policy keeps texts local, or only the store's."""
     sent: list[str] = []
 
-    def embed(texts: list[str]) -> list[list[float]]:
-        sent.extend(texts)
-        return [[1.0, float(len(text))] for text in texts]
-
     def load(*_: object, **__: object) -> FunctionEngine:
-        return FunctionEngine(embed, DEFAULT_MODEL)
+        return FunctionEngine(by_length(sent), DEFAULT_MODEL)
 
     keeping = palimpsest.folder / "keeping.toml"
     standard = (preset_file("standard") or keeping).read_text()

@@ -73,7 +73,7 @@ def test_an_array_is_read_whatever_is_read_at_once(
 
 
 def _file(content: bytes, sizes: list[int] | None = None) -> Any:
-    """A file whose reads give so many bytes each, over and over."""
+    """A file that is read in pieces of these sizes, in turn."""
     return io.BufferedReader(_Pieces(content, sizes or [len(content)]))
 
 

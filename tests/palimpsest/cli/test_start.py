@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -156,3 +157,21 @@ def test_a_signal_that_is_ignored_stays_so(
     monkeypatch.setattr(signal, "signal", lambda _, new: given.append(new))
     interrupts.end_on_signals()
     assert given == [interrupts._end] * (len(interrupts.SIGNALS) * handled)
+
+
+@pytest.mark.parametrize(("before", "stops"), [(signal.SIG_DFL, True), (signal.SIG_IGN, False)])
+def test_a_hang_up_stops_a_long_running_process_unless_it_was_started_by_nohup(
+    monkeypatch: pytest.MonkeyPatch, before: signal.Handlers, stops: bool
+) -> None:
+    async def hang_up() -> bool:
+        stop = interrupts.stop_event()
+        os.kill(os.getpid(), signal.SIGHUP)
+        await asyncio.sleep(0.1)
+        return stop.is_set()
+
+    monkeypatch.setattr(interrupts, "end_in_time", lambda _: None)
+    was = signal.signal(signal.SIGHUP, before)
+    try:
+        assert asyncio.run(hang_up()) is stops
+    finally:
+        signal.signal(signal.SIGHUP, was)

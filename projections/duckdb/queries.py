@@ -48,8 +48,8 @@ MEMORY = "1GB"
 THREADS = 2
 LISTINGS = 20
 """How often a query lists the segments again if some have disappeared meanwhile."""
-LEFT = "Cannot open file"
-"""DuckDB's message for a file that it has listed but cannot find."""
+LEFT = ("Cannot open file", "No files found")
+"""DuckDB's messages for a file that it was told to read but cannot find."""
 KEPT = 2
 """Number of idle DuckDB instances that are kept: creating one takes longer than most queries."""
 
@@ -260,7 +260,7 @@ def _rows(folder: Path, asked: Sequence[Query]) -> list[list[Row]]:
         try:
             return _listed_once(folder, asked)
         except duckdb.IOException as error:
-            if LEFT not in str(error) or not left:
+            if not left or not any(message in str(error) for message in LEFT):
                 raise
 
 

@@ -30,6 +30,7 @@ from palimpsest.contracts.commands import (
 from palimpsest.contracts.errors import StoreError, UsageError
 from palimpsest.contracts.events import Composition
 from palimpsest.contracts.evidence import Verdict
+from palimpsest.projections.base.files import remove
 from palimpsest.projections.base.source import no_effect
 from palimpsest.projections.duckdb import queries as analysts
 from palimpsest.projections.duckdb.compaction import compact
@@ -505,7 +506,7 @@ def test_a_query_spills_beside_its_store(tmp_path: Path, monkeypatch: pytest.Mon
     assert [*tmp_path.glob("*.tmp")] == []
 
 
-def test_a_segment_that_leaves_while_a_query_begins_is_not_missed(
+def test_a_segment_that_leaves_while_it_is_read_is_not_missed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was merged into another a minute ago: the query finds what it said there."""
@@ -527,6 +528,30 @@ def test_a_segment_that_leaves_while_a_query_begins_is_not_missed(
     with pytest.raises(StoreError, match="cannot be read"):
         query(tmp_path, "FROM memories")
     assert leaving == []
+
+
+def test_a_segment_that_leaves_between_listing_and_reading_is_not_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Replaced segments stay for a minute, but a machine may have slept longer than that."""
+    history = History()
+    for text in ("A kettle is hers.", "A violin is hers."):
+        history.admit("ada", text)
+        show(tmp_path, history)
+    old = [segment for segment in listed(tmp_path) if segment.end > 0]
+    files = analysts._files
+
+    def lists(folder: Path) -> dict[str, list[str]]:
+        found = files(folder)
+        if old:
+            compact(tmp_path, old, no_effect)
+        while old:
+            remove(old.pop().path)
+        return found
+
+    monkeypatch.setattr(analysts, "_files", lists)
+    assert len(query(tmp_path, "FROM candidates")) == 2
+    assert old == []
 
 
 def test_a_segment_that_is_merged_while_a_query_lists_it_is_not_missed(

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import structs
 
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import (
     AnyEvent,
@@ -20,24 +21,16 @@ from palimpsest.contracts.events import (
 
 
 def with_vectors_of(model: str, events: Sequence[AnyEvent]) -> list[AnyEvent]:
-    """The events as if every text had had its vector of this model when it came.
+    """The events as if every text had come with its vector of this model.
 
-    UsageError if a text has none: `palimpsest embed --model` records them.
+    Raises UsageError if a text has one of another model only. A text without any keeps none.
     """
-    texts: dict[str, str] = {}
-    vectors: dict[str, Vector] = {}
-    for event in events:
-        for key, content in contents(event):
-            texts[key] = content.text
-            _note(vectors, model, content.text, content.vector)
-        if isinstance(event, Embedded):
-            text = texts[event.data.text_id or event.data.candidate_id]
-            _note(vectors, model, text, event.data.vector)
-    needed = {c.text for event in events for _, c in contents(event) if c.vector is not None}
-    if missing := len(needed - vectors.keys()):
+    recorded = [*_recorded(events)]
+    vectors = {text: vector for text, vector in recorded if vector.model == model}
+    if missing := {text for text, _ in recorded} - vectors.keys():
         raise UsageError(
-            f"{missing:,} texts of an owner have no recorded vector of {model}: run"
-            f" `palimpsest embed --model {model}` first"
+            f"an owner has {counted(len(missing), 'text')} without a recorded vector of {model}:"
+            f" run `palimpsest embed --model {model}` first"
         )
     kept = (event for event in events if not isinstance(event, Embedded | PolicySet))
     return [_with(event, vectors) for event in kept]
@@ -52,9 +45,16 @@ def contents(event: AnyEvent) -> Iterator[tuple[str, Content]]:
         yield event.id, composition.content
 
 
-def _note(vectors: dict[str, Vector], model: str, text: str, vector: Vector | None) -> None:
-    if vector is not None and vector.model == model:
-        vectors[text] = vector
+def _recorded(events: Sequence[AnyEvent]) -> Iterator[tuple[str, Vector]]:
+    """Each recorded vector with its text."""
+    texts: dict[str, str] = {}
+    for event in events:
+        for key, content in contents(event):
+            texts[key] = content.text
+            if content.vector is not None:
+                yield content.text, content.vector
+        if isinstance(event, Embedded):
+            yield texts[event.data.text_id or event.data.candidate_id], event.data.vector
 
 
 def _with(event: AnyEvent, vectors: dict[str, Vector]) -> AnyEvent:
@@ -72,7 +72,4 @@ def _with(event: AnyEvent, vectors: dict[str, Vector]) -> AnyEvent:
 
 
 def _renewed(content: Content, vectors: dict[str, Vector]) -> Content:
-    """A text with its vector of the model, even if it had none before; a repeat has none."""
-    if content.vector is None:
-        return content
-    return structs.replace(content, vector=vectors[content.text])
+    return structs.replace(content, vector=vectors.get(content.text))

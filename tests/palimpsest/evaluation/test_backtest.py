@@ -234,7 +234,9 @@ def test_only_what_is_asked_for_is_decided_again(store: Palimpsest) -> None:
         with pytest.raises(UsageError, match="not a regular expression"):
             counted(store, "loose", owner=wrong)
     other = POLICIES["standard"].model_copy(update={"model": "another"})
-    with pytest.raises(UsageError, match="9 texts of an owner have no recorded vector of another"):
+    with pytest.raises(
+        UsageError, match="an owner has 9 texts without a recorded vector of another"
+    ):
         backtest(store.reader, other, quiet)
 
 

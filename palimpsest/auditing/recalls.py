@@ -72,9 +72,9 @@ class RecallStatus(TypedDict):
     `near` estimates how many texts joined no other although the nearest text found for them says
     the same; `strata` are its parts by score. `at_random` is for all other pairs of one scope.
     `recall` is the number of joins divided by that of joins and near pairs that say the same.
-    `planned` is the number of labels that it takes, `unsure` that of the pairs that nobody could
-    tell, which count as the same. `found` has the candidates of pairs labelled as the same, for
-    `merge`.
+    `planned` is the number of labels that the estimate needs. `unsure` is the number of pairs
+    labelled as unsure; they count as the same. `found` has the candidates of pairs labelled as the
+    same, for `merge`.
     """
 
     audit: str

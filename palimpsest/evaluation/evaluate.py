@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from palimpsest.contracts.policy import Policy
@@ -38,7 +39,7 @@ class Seen(NamedTuple):
 
     @property
     def wrong(self) -> bool:
-        """Whether it was joined although it must not be."""
+        """Whether it was joined, but is labelled as different."""
         return self.fate == "joined" and self.pair.label == "different"
 
 
@@ -108,7 +109,7 @@ def pairs_document(
     counted = [
         result for result in seen if result.fate != "exact" and result.pair.label != "related"
     ]
-    cut = partial_document(counted, confidence)
+    by = partial(_counts_by, counted, confidence)
     return {
         **_head(policy, vectors, confidence),
         "pairs": len(seen),
@@ -122,30 +123,24 @@ def pairs_document(
             result.pair.label == "related" and result.fate == "joined" for result in seen
         ),
         "order_matters": sum(result.order_matters for result in counted),
-        "total": cut(lambda _: ("all",))["all"] if counted else LabelCounts().document(confidence),
-        "by_check": cut(
-            lambda result: (result.check or "none",) if result.fate == "joined" else ()
-        ),
-        "by_cue": cut(lambda result: result.cues),
-        "by_language": cut(lambda result: (result.language,)),
-        "by_source": cut(lambda result: (result.pair.source or "none",)),
+        "total": by(lambda _: ("all",))["all"] if counted else LabelCounts().document(confidence),
+        "by_check": by(lambda result: (result.check or "none",) if result.fate == "joined" else ()),
+        "by_cue": by(lambda result: result.cues),
+        "by_language": by(lambda result: (result.language,)),
+        "by_source": by(lambda result: (result.pair.source or "none",)),
         "wrong": [result.pair.id for result in counted if result.wrong][:MOST_SHOWN],
     }
 
 
-def partial_document(
-    seen: Iterable[Seen], confidence: float
-) -> Callable[[Callable[[Seen], Iterable[str]]], dict[str, dict[str, Any]]]:
-    """A function that counts the pairs under each name that its argument gives them."""
-
-    def cut(names: Callable[[Seen], Iterable[str]]) -> dict[str, dict[str, Any]]:
-        counts: defaultdict[str, LabelCounts] = defaultdict(LabelCounts)
-        for result in seen:
-            for name in names(result):
-                counts[name].add(result.pair.label, result.fate)
-        return {name: counts[name].document(confidence) for name in sorted(counts)}
-
-    return cut
+def _counts_by(
+    seen: Iterable[Seen], confidence: float, names: Callable[[Seen], Iterable[str]]
+) -> dict[str, dict[str, Any]]:
+    """The counts of the pairs under each name that `names` gives them."""
+    counts: defaultdict[str, LabelCounts] = defaultdict(LabelCounts)
+    for result in seen:
+        for name in names(result):
+            counts[name].add(result.pair.label, result.fate)
+    return {name: counts[name].document(confidence) for name in sorted(counts)}
 
 
 def _seen(

@@ -18,6 +18,7 @@ from palimpsest.streams.core.ledger import Ledger, Memory
 from palimpsest.streams.core.version import token_of_each, version_of
 
 By = Literal["words", "meaning"]
+Why = Literal["word", "alias", "cosine"]
 
 
 class Hit(TypedDict):
@@ -32,7 +33,7 @@ class Hit(TypedDict):
     urn: str
     namespace: str
     face: str
-    why: Literal["word", "alias", "cosine"]
+    why: Why
     text: str
     candidate_id: str | None
     members: list[str]
@@ -42,12 +43,11 @@ class Hit(TypedDict):
 
 
 class Plan(TypedDict):
-    """The hits, those that mention the query first.
+    """The hits: first the memories that mention the query, then those near in meaning.
 
-    `position` is the log's position at that time; a server does not show it to agents.
+    `position` is where the log ended then; a server does not show it to agents.
 
-    The `token` is valid for any of these memories while they are in their current state. A change
-    of a memory's members or face invalidates it for that memory; other events do not matter.
+    The `token` is valid for each of these memories until its members or face change.
     """
 
     owner_id: str
@@ -132,27 +132,24 @@ def _matched_by_words(hits: Iterable[Any]) -> Iterator[str]:
 
 
 def _mentioning(owner_id: str, found: Mentioned) -> Hit:
-    hit = _hit(owner_id, found.memory, found.text, found.candidate_id)
-    hit["why"] = found.why
-    return hit
+    return _hit(owner_id, found.memory, found.text, found.candidate_id, found.why)
 
 
 def _near(ledger: Ledger, found: Recalled) -> Hit:
     memory = ledger.entries[found["memory_id"]].memory
     speaker = memory.face.speaker.id if memory.face.composition is None else None
-    hit = _hit(ledger.owner_id, memory, memory.text, speaker)
+    hit = _hit(ledger.owner_id, memory, memory.text, speaker, "cosine")
     hit["score"] = found["score"]
     return hit
 
 
-def _hit(owner_id: str, memory: Memory, text: str, candidate_id: str | None) -> Hit:
-    """A memory that is near in meaning; `text` is the matching text of the candidate."""
+def _hit(owner_id: str, memory: Memory, text: str, candidate_id: str | None, why: Why) -> Hit:
     hit = Hit(
         memory_id=memory.id,
         urn=str(Urn(owner_id, memory.namespace, memory.id)),
         namespace=memory.namespace,
         face=memory.text,
-        why="cosine",
+        why=why,
         text=text,
         candidate_id=candidate_id,
         members=[entry.id for entry in memory.members],

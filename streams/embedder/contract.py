@@ -27,11 +27,11 @@ class Embedding:
     """The embedding of one text, as recorded in the log.
 
     `vector` has the shape (dimension,); it is L2-normalised, then rounded to float16. `truncated`
-    says that it covers only the first tokens of the text (256 for all-MiniLM-L6-v2); `windows`, of
-    shape (windows, dimension), then has the vectors of the rest. `unknown` has the distinct words
-    that the model cannot tell apart, casefolded, in order of appearance: the model reads all of
-    them as the same token, so texts that differ only there get the same vector. `origin` is
-    recorded as the engine's name if the vector came from elsewhere.
+    says that the vector covers only the first tokens of the text (256 for all-MiniLM-L6-v2);
+    `windows`, of shape (windows, dimension), then has the vectors of the rest. `unknown` has the
+    distinct words that the model cannot tell apart, casefolded, in order of appearance: the model
+    reads all of them as the same token, so texts that differ only there get the same vector.
+    `origin` is recorded as the engine's name if the vector came from elsewhere.
     """
 
     vector: NDArray[np.float16]
@@ -69,7 +69,7 @@ class ModelNotFound(ModelError):
 
 
 class ModelUnusable(ModelError):
-    """The model's files exist, but this engine would not compute the model's own vectors."""
+    """The model's files exist, but this engine would compute other vectors than the model's."""
 
 
 class ServiceUnavailable(ModelError):

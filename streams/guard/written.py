@@ -1,6 +1,6 @@
 """Writes times, dates, sums and rates in one way: *6:00 AM* as *6 am*, *March 14th* as *14 March*.
 
-Only for owners with names; none of the ways says more than another (docs/guard.md, Names).
+Only for owners with names (docs/guard.md, Names). All these ways to write something say the same.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _INCH = re.compile(r"(?<=[0-9]) inch(?= [A-Za-z])")
 
 
 def as_written(said: str) -> str:
-    """What is said, without its last full stop, with all of these written in one way."""
+    """A text with all of these written in one way; it must come without its last full stop."""
     said = _COUNT.sub(lambda found: en.NUMBERS[found[0]], said)
     for sign, pattern, written in _WORDS:
         if sign in said:

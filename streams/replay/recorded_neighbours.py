@@ -29,9 +29,9 @@ Words = Literal["same", "more", "other"]
 class _RecordedSearch:
     """What the record shows of a search, which finds some texts by words and others by cosine.
 
-    `near`: whether both policies search in the same way by cosine, but for its floor. `words`: how
-    what is found by words compares. `by_cosine` and `by_words` are the policy with only that part
-    of the search.
+    `near`: whether both policies search in the same way by cosine, apart from the floor. `words`:
+    what the policy finds by words, compared with the record. `by_cosine` and `by_words` are the
+    policy with only that part of the search.
     """
 
     was: Reach
@@ -43,7 +43,7 @@ class _RecordedSearch:
 
     @classmethod
     def of(cls, recorded: Policy, policy: Policy, namespace: str) -> _RecordedSearch | None:
-        """None if the two policies search different texts, by different models, or other frames."""
+        """None if a policy searches faces, or if the two differ in their model or their frames."""
         was, now = Reach.of(recorded, namespace), Reach.of(policy, namespace)
         if was.faces or now.faces or (was.model, was.frames) != (now.model, now.frames):
             return None
@@ -61,8 +61,8 @@ class _RecordedSearch:
     def proves(self, evidence: Evidence) -> bool:
         """Whether a search by cosine would find exactly the neighbours that are recorded as such.
 
-        With a lower floor, it would if as many were found as a search returns at most, or if the
-        nearest of all is below that floor; with a higher floor, if all that were found reach it.
+        If the floor is lower than in the record, there must be as many as a search returns at most,
+        or the nearest of all texts must be below the floor. If it is higher, all must reach it.
         """
         if not self.near or self.words == "other":
             return False
@@ -89,7 +89,7 @@ def _words(was: Reach, now: Reach) -> Words:
 def _with_frame(
     found: Iterable[Neighbour], recorded: tuple[Neighbour, ...]
 ) -> tuple[Neighbour, ...]:
-    """The neighbours that were found, each once (the later), and those of the recorded frame."""
+    """The neighbours that were found, each as found last, and those of the recorded frame."""
     seen = {n.candidate_id: structs.replace(n, frame=None) for n in found}
     for mate in recorded:
         if mate.frame is not None:
@@ -176,5 +176,5 @@ class _SameTexts:
 
 def _found_as(distinct: Distinct) -> tuple[object, ...]:
     """What a search returns of a text, and what it finds the text by."""
-    said = [(entry.id, entry.living, entry.expired) for entry in distinct.members]
-    return distinct.hash, said, distinct.vector, distinct.beside
+    members = [(entry.id, entry.living, entry.expired) for entry in distinct.members]
+    return distinct.hash, members, distinct.vector, distinct.beside

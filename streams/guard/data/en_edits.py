@@ -26,8 +26,8 @@ ROWS: tuple[EditRow, ...] = (
         "case-of-a-start",
         "a sentence begins with a small or a capital letter",
         "the rest of the word is in small letters, at least two words follow, and the word is on"
-        " a closed list of words that are not names, too (*my*, *the*, *likes*; not *turkey*,"
-        " *cook*, *cursor*)",
+        " a closed list of words that are never names (*my*, *the*, *likes*; not *turkey*, *cook*,"
+        " *cursor*)",
         (
             ("my cat sleeps on the couch", "My cat sleeps on the couch"),
             ("a small dog is sleeping", "A small dog is sleeping"),
@@ -74,10 +74,10 @@ ROWS: tuple[EditRow, ...] = (
         "article",
         "only one of the texts has *a*, *an* or *the*",
         "*the* before a musical instrument that is played or learned, with nothing more said of it;"
-        " *a* or *an* after *is*, *has*, *owns* or *bought*, before a trade or a thing on a closed"
-        " list that is still one"
-        " without its article, with at most two plain adjectives: no animal, food or material; or"
-        " *the* after the only comma and before a relative *of* somebody, without *and* or *or*",
+        " *a* or *an* after *is*, *has*, *owns* or *bought*, before a trade or a countable thing on"
+        " a closed list (no animal, food or material), with at most two plain adjectives; or *the*"
+        " before somebody's relative (*daughter of*), after the only comma of a text without *and*"
+        " or *or*",
         (
             ("She plays the cello and sings.", "She plays cello and sings."),
             ("He has a red car with him.", "He has red car with him."),
@@ -157,11 +157,11 @@ ROWS: tuple[EditRow, ...] = (
     ),
     EditRow(
         "user",
-        "*user* or *the user* begins only one of the texts, or *user is* before what is being"
-        " done; or only one has *the* before *user* or *user's*",
-        "before a verb of state in the third person (*likes*, *prefers*, *lives*, *is*) that more"
-        " words follow, or a verb of the past that its object follows (*bought a*); *the* also"
-        " before an auxiliary, *moved to*, *works at* and what is *the user's*, except a manual;"
+        "only one of the texts begins with *user* or *the user*, or with *user is* before a verb in"
+        " *-ing*; or only one has *the* before *user* or *user's*",
+        "before a verb of state in the third person (*likes*, *prefers*, *lives*, *is*) and more"
+        " words, or a verb in the past and its object (*bought a*); *the* also before *user* and an"
+        " auxiliary, *moved to* or *works at*, and before *user's* and a noun (no *manual*);"
         " as the first word of the text, not of a later sentence; not in a question",
         (
             ("The user likes jazz and swims with her dog.", "Likes jazz and swims with her dog."),
@@ -242,8 +242,8 @@ ROWS: tuple[EditRow, ...] = (
         "comma",
         "only one of the texts has a comma",
         "after a phrase of time that opens a sentence, before a pronoun; before *too* at the end;"
-        " before the *and* of a list at the end of the sentence, of three or more single words"
-        " that are all capitalised or not, and all plural or not",
+        " before the *and* or *or* of a list at the end of the sentence, of three or more single"
+        " words: all capitalised or none, and all plural or none",
         (
             ("In the morning, she drinks tea.", "In the morning she drinks tea."),
             ("She likes tea, too.", "She likes tea too."),
@@ -312,8 +312,8 @@ ROWS: tuple[EditRow, ...] = (
         "a date has its day before the month, or after it",
         "after *on*, *since*, *until*, *from*, *by* and similar words, or at the beginning; not"
         " before a noun that the day could count; never the first end of a range (*to*, *till*);"
-        " *April*, *May*, *June* and *August* without a year only at an end or before a"
-        " preposition",
+        " *April*, *May*, *June* and *August*, which may be names, need a year, an end of the text"
+        " or a preposition after the date",
         (
             ("He was born on 6 October 1899 in Kent.", "He was born on October 6, 1899 in Kent."),
             ("The exam is on 6 October.", "The exam is on October 6."),
@@ -489,8 +489,8 @@ ROWS: tuple[EditRow, ...] = (
         "*street* for *road*",
         "after an article and at most one plain adjective, where somebody crosses it (*across*,"
         " *crossing*), goes along it (*walking down*, *riding along*), stands or plays in it, or"
-        " is beside, in the middle or on a side of it; or after *on a*, *down a* and what it looks"
-        " like; never in an address",
+        " is beside, in the middle or on a side of it; or after *on a* or *down a* and an adjective"
+        " (*busy*); never in an address",
         (
             ("The girl is walking down the street.", "The girl is walking down the road."),
             ("A man is crossing a busy road.", "A man is crossing a busy street."),

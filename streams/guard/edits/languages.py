@@ -102,9 +102,9 @@ BY_TABLE = (
         "number",
         "a number from two to twelve, or 20, 30, 40, 50, in words or in figures",
         "in German, French, Spanish and languages that a policy adds, if both texts are certainly"
-        " in it, or the one with the word is, and the other says nothing else; the word is in small"
-        " letters and has no other meaning (no *neuf*, no *sept*);"
-        " before a word that makes neither another number nor a time of day of it",
+        " in it, or the one with the word is and the other adds no word; the word is in"
+        " small letters and has no other meaning (no *neuf*, no *sept*);"
+        " before a word that turns it into neither another number nor a time of day",
         _number_word,
         frozenset({FIGURES}),
     ),

@@ -1,4 +1,4 @@
-"""The whole pipeline compared with the bare embedder, and exact repeats; default engine."""
+"""Measures the whole pipeline beside the embedder alone, and the rate of exact repeats."""
 
 from __future__ import annotations
 

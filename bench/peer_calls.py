@@ -7,11 +7,12 @@ all of them alike. It measures how long a call takes, which needs an otherwise i
 processor time of all threads. For adds, that is counted until the process is idle again, to include
 work left to other threads.
 
-The state when a call returns differs. Ours is on disk (SQLite, synchronous). mem0 commits to SQLite
-twice, for its history and for Qdrant's local file; Chroma commits to SQLite and writes its index
-later; LangGraph's in-memory store keeps nothing. The other systems store texts as given, and look
-for no duplicates. `embedding alone` is the part that every call with this engine needs. SemHash is
-measured on a whole batch, with the same engine; its own static engine takes nearly no time.
+What is on disk when a call returns is not the same. Our store has all of it (SQLite, synchronous).
+mem0 commits to SQLite twice, for its history and for Qdrant's local file; Chroma commits to SQLite
+and writes its index later; LangGraph's in-memory store keeps nothing. The other systems store texts
+as given, and look for no duplicates. `embedding alone` is the part that every call with this engine
+needs. SemHash is measured on a whole batch, with the same engine; its own static engine takes
+nearly no time.
 """
 
 from __future__ import annotations
@@ -210,7 +211,7 @@ REACH: tuple[tuple[str, Call, str, float], ...] = (
     (FULL, "search", "Chroma", 0.6),
     (FAST, "search", "Chroma", 0.3),
 )
-"""Targets: our policy, the call, the peer, and the ratio to reach."""
+"""Targets: our policy, the call, the peer, and the highest ratio of their times."""
 
 
 BLOCK = 10
@@ -348,7 +349,7 @@ def main() -> None:
         waited, busy = (one / other for one, other in pairs)
         says = "holds" if waited <= reach else "short"
         sys.stdout.write(
-            f"{ours} {call} ÷ {peer}: {waited:.2f} ({busy:.2f}), to reach {reach}: {says}\n"
+            f"{ours} {call} ÷ {peer}: {waited:.2f} ({busy:.2f}), at most {reach}: {says}\n"
         )
     for name, seconds in clean_all(texts[: asked.batch]).items():
         sys.stdout.write(f"{name}: {median(seconds):.2f} s for {asked.batch} texts\n")

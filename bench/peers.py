@@ -163,8 +163,8 @@ def as_table(rows: Sequence[Row]) -> Table:
     """One line for each rule, with false joins and their bound first."""
     table = Table(
         title="What joins without a model, and what goes to one",
-        caption=f"bound: one-sided {CONFIDENCE:.0%} (Clopper-Pearson); wrong of joined at the "
-        "mix of these pairs. Exact repeats and pairs labelled related are left out.",
+        caption=f"bound: one-sided {CONFIDENCE:.0%} (Clopper-Pearson); wrong of joined "
+        "depends on the mix of these pairs. Exact repeats and pairs labelled related are left out.",
     )
     table.add_column("rule", no_wrap=True)
     for heading in ("false joins", "bound", "found", "wrong of joined", "asked: different", "same"):

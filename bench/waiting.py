@@ -28,7 +28,7 @@ DELAY = 2.0
 AT_ONCE = 32
 WARM = 128
 EVERY = 5
-"""Every this many rows comes a rewording of the last text, which only a judge can tell apart."""
+"""After this many rows comes a rewording of the last text, on which only a judge can decide."""
 
 
 def stream(scale: Scale) -> list[Measured]:
@@ -88,8 +88,8 @@ def _rate(
 ) -> float:
     """Texts per second, after a first window; with a verifier, after its first verdicts.
 
-    Nobody else was writing when these came, so the verifier wrote them itself: wait until it has
-    released the lock.
+    Nobody else was writing when these came, so the verifier wrote them itself. The second half of
+    the window waits until it has released the lock.
     """
     half = len(first) // 2
     writer.submit(list(inputs(first[:half])))

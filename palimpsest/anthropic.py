@@ -22,7 +22,7 @@ SOURCE = "anthropic"
 
 
 class PalimpsestMemoryTool(BetaAbstractMemoryTool):
-    """Claude's memories of one owner. A repeated fact is kept once; deleting is reversible.
+    """One owner's memories as Claude's files. A repeated fact is kept once; deleting is reversible.
 
     Further arguments are those of the SDK's class.
     """

@@ -29,7 +29,7 @@ def keep_verification(
 ) -> None:
     """Save the result: the counts of a comparison, or the damage to the log.
 
-    If the file cannot be written, a warning says so, and the result is what it is.
+    If the file cannot be written, a warning says so; that does not change the result.
     """
     counts = {"differences": 0, "checked": 0} if isinstance(outcome, str) else outcome
     verification = Verification(

@@ -134,12 +134,11 @@ LISTED = {
     ),
     "reverse": Listed(
         "undo",
-        "Un-merge every join that matches all options, except verbatim repeats; or that of an id.",
+        "Un-merge all joins that match the options, except verbatim repeats; or what an id names.",
     ),
     "reinstate": Listed(
         "undo",
-        "Take a reversal back: the join stands again. Or those of all joins "
-        "that match the options.",
+        "Take a reversal back, so that its join stands again; with options, all that match.",
     ),
     "retract": Listed(
         "undo", "Hide candidates from recall and search; joins are kept, and `restore` undoes it."

@@ -174,11 +174,11 @@ def _meaning(error: Exception) -> tuple[Problem, int]:
             where = error.filename or "standard output or another stream"
             return Problem("system", f"{where}: {what}"), FAILED
         case _:
-            return Problem("bug", _where(error)), OUR_FAULT
+            return Problem("bug", _print_traceback(error)), OUR_FAULT
 
 
-def _where(error: Exception) -> str:
-    """Print a bug's traceback without its message, which may quote a memory."""
+def _print_traceback(error: Exception) -> str:
+    """Print a bug's traceback without its message, which may quote a memory; return the advice."""
     if os.environ.get("PALIMPSEST_DEBUG"):
         traceback.print_exception(error, file=sys.stderr)
     else:

@@ -602,12 +602,11 @@ class Placed(TypedDict):
 
 
 class Plan(TypedDict):
-    """The hits, those that mention the query first.
+    """The hits: first the memories that mention the query, then those near in meaning.
 
-    `position` is the log's position at that time; a server does not show it to agents.
+    `position` is where the log ended then; a server does not show it to agents.
 
-    The `token` is valid for any of these memories while they are in their current state. A change
-    of a memory's members or face invalidates it for that memory; other events do not matter.
+    The `token` is valid for each of these memories until its members or face change.
     """
 
     owner_id: str
@@ -1852,7 +1851,7 @@ class Calls:
         dry_run: bool | None = None,
         key: str | None = None,
     ) -> Reinstatements:
-        """Take the reversal of all joins of a selection back.
+        """Take back the reversals of all joins of a selection.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -1903,7 +1902,7 @@ class Calls:
         dry_run: bool | None = None,
         key: str | None = None,
     ) -> Restorations:
-        """Restore all that was forgotten at once, or the candidates of a selection.
+        """Restore all that was forgotten together, or the candidates of a selection.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -2861,7 +2860,7 @@ class AsyncCalls:
         dry_run: bool | None = None,
         key: str | None = None,
     ) -> Reinstatements:
-        """Take the reversal of all joins of a selection back.
+        """Take back the reversals of all joins of a selection.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
@@ -2912,7 +2911,7 @@ class AsyncCalls:
         dry_run: bool | None = None,
         key: str | None = None,
     ) -> Restorations:
-        """Restore all that was forgotten at once, or the candidates of a selection.
+        """Restore all that was forgotten together, or the candidates of a selection.
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """

@@ -1,4 +1,4 @@
-"""How many merges are wrong: policies on labelled texts, and thresholds from a budget.
+"""Tests policies on labelled texts, and chooses thresholds for an error budget.
 
 `rates` and `thresholds` are pure statistics (docs/proof.md).
 """

@@ -35,7 +35,7 @@ def calibrate_as_is(
     data: dict[str, str],
     progress: Progress,
 ) -> tuple[dict[str, Any], Policy | None]:
-    """The answer of `calibrate --as-is`, and the policy, certified if the labels support that.
+    """The answer of `calibrate --as-is`, and the certified policy if the labels support that.
 
     One pair of each group counts, as in `calibrate`. The policy itself decides, in both orders, and
     the worse one counts. Its hash stays: a certificate is not a rule.

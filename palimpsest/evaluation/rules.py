@@ -141,7 +141,7 @@ def joins_by_cosine(check: CosineCheck | None) -> Literal["guarded", "score", "n
 
 
 def joins_from(policy: Policy) -> dict[str, float | None]:
-    """The Jaccard and the cosine from which on a policy joins; None if it does not join by it."""
+    """The lowest Jaccard and cosine at which a policy joins; None for one that joins nothing."""
     tokens, cosine = checks_of(policy)
     least: float | None = None
     if cosine is not None:

@@ -99,7 +99,7 @@ def _exact(newer: Entry, older: Entry, join: Edge | None) -> Step:
 
 
 def _by_cosine(seen: dict[str, Any]) -> tuple[str, ...]:
-    """The thresholds of a cosine; the lowest applies to pairs that the guard accepts."""
+    """The checks whose thresholds apply to a cosine; one only if the guard accepts the pair."""
     accepted = seen.get("near_identical") and not seen.get("cues")
     return ("cosine", "near_identical") if accepted else ("cosine",)
 
@@ -129,7 +129,7 @@ def _windows(
 
 
 def _words_in_common(seen: dict[str, Any], thresholds: list[dict[str, Any]]) -> Step:
-    """The Jaccard similarity; for a considered neighbour it is recorded only above a threshold."""
+    """The Jaccard similarity; for a considered neighbour it is recorded from a threshold on."""
     step = _measured("Jaccard", seen.get("jaccard"), thresholds, ("tokens",))
     if seen and step["share"] is None and step["marks"]:
         step |= {"found": f"less than {min(step['marks']):g}", "outcome": "below"}
@@ -141,7 +141,8 @@ def _guard(seen: dict[str, Any]) -> Step:
     if near is None and not cues:
         return _step("Guard", "not asked", ("near-identical, and no cue",))
     order = "near-identical in order" if near else "not near-identical in order"
-    no_cue = ["no cue"] if near else []  # below the zones, cues are sought only if near
+    # Below the zones, cues are sought in near-identical texts only.
+    no_cue = ["no cue"] if near else []
     found = "; ".join([order, *([", ".join(map(_plain, cues))] if cues else no_cue)])
     outcome = "passes" if near and not cues else "stops it"
     return _step("Guard", found, ("near-identical, and no cue",), outcome=outcome)

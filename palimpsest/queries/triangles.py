@@ -42,7 +42,7 @@ def triangles(reader: Reader, owner_id: str, at_least: float, limit: int) -> lis
 
 
 def _separated(ledger: Ledger) -> Iterator[tuple[Entry, Entry]]:
-    """The living pairs of different memories that a person stated to differ, in either order."""
+    """The living candidates in two memories that a person called different, in both orders."""
     for some_id, others in ledger.statements.items():
         for other_id in others:
             if some_id > other_id:

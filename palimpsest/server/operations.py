@@ -126,7 +126,7 @@ class SelectedJoins(Strict):
 
 
 class RestoredCandidates(Strict):
-    """A selection of candidates, unless what was forgotten at once is named."""
+    """A selection of candidates; absent if `forgotten` names what comes back."""
 
     selection: bodies.OwnSelection | None = Field(None, description="Which candidates come back.")
 
@@ -663,7 +663,7 @@ OPERATIONS = (
     _request(
         "reinstate_many",
         f"{OWNER}/reinstate-many",
-        "Take the reversal of all joins of a selection back.",
+        "Take back the reversals of all joins of a selection.",
         ReinstateManyRequest,
         takes=parameters("ReinstateMany", SelectedJoins, ReinstateManyRequest),
         role="reviewer",
@@ -683,7 +683,7 @@ OPERATIONS = (
     _request(
         "restore",
         f"{OWNER}/restore",
-        "Restore all that was forgotten at once, or the candidates of a selection.",
+        "Restore all that was forgotten together, or the candidates of a selection.",
         RestoreRequest,
         takes=parameters("Restore", RestoredCandidates, RestoreRequest),
         role="reviewer",

@@ -28,7 +28,7 @@ from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.touched import Touched
 
 MANY_MEMBERS = 8
-"""Above this number of members, a memory's totals are kept between commits, not recomputed."""
+"""From this number of members on, a memory's totals are kept between commits, not recomputed."""
 MOST_SUMS = 20_000
 
 
@@ -52,7 +52,7 @@ class RowChanges:
     def add(self, position: int, event: AnyEvent, touched: Touched) -> None:
         """Note the changes of one event, as `evolve` reported them; events come in order.
 
-        It is idempotent: a redelivered event changed nothing, and adds no second row.
+        It is idempotent: a redelivered event changes nothing, and adds no second row.
         """
         arrived = isinstance(event, Decided)
         self._models.note(position, event)
@@ -93,7 +93,7 @@ class RowChanges:
     def _only_grew(self, memory_id: str, event: AnyEvent, touched: Touched) -> bool:
         """Whether a memory's totals can be continued: new members come after all counted ones.
 
-        A new candidate always does.
+        A new candidate is not asked about: it always comes last.
         """
         kept = self._sums.get(memory_id)
         return (

@@ -29,7 +29,8 @@ from palimpsest.streams.search.morphemes import (
 )
 
 RARE, FEW = 0.05, 3
-"""An identifier counts if at most this share of an owner's texts has it, or this number of them."""
+"""An identifier counts if at most this share of an owner's texts has it, or this number of them,
+but at most half."""
 MOST_IDENTIFIERS = 64
 _IDENTIFIER = re.compile(r"\d|\w[@_/]\w|[a-z][A-Z]")
 """INC-1007, ada@example.org, MAX_SIZE, src/core, camelCase."""
@@ -70,10 +71,10 @@ def mentions(query: str, text: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _base_forms(query: str) -> tuple[str, ...] | None:
-    """The words of a query in their dictionary form; empty if the query has another form.
+    """The words of a query, if all are in their dictionary form.
 
-    An inflected word is sought as it is written, because it may be a name. So is a query in Han
-    alone, which does not inflect. None if the query is in another script, or without the extra.
+    Empty if the query is sought as it is written: if a word is inflected, because it may be a name,
+    or if all are in Han, which does not inflect. None in another script, or without the extra.
     """
     if CJK.search(query) is None or not are_installed():
         return None
@@ -101,7 +102,7 @@ class _BaseForms:
         self._rows: dict[str, list[Distinct]] = {}
 
     def containing(self, scope: Scope, words: tuple[str, ...]) -> Iterator[Distinct]:
-        """The rows that have all of these words (at least one), in the order of arrival."""
+        """The rows that have all of these words, of which there is one at least, by arrival."""
         for row in scope.rows[self._seen :]:
             text = row.members[0].text
             if CJK.search(text) is not None:
@@ -177,7 +178,7 @@ class MentionIndex:
     def _containing(
         self, scope: Scope, letters: list[str], digits: list[str]
     ) -> Iterator[Distinct]:
-        """The texts of a scope that contain all of these (at least one)."""
+        """The texts of a scope that contain all of these; no text if nothing is asked for."""
         plain, numbers = self._texts.setdefault(scope.namespace, ([], []))
         for row in scope.rows[len(plain) :]:
             plain.append(_undotted(canonical(row.members[0].text)))

@@ -77,7 +77,7 @@ def state_of(memory: Memory, at: datetime) -> State:
 
 
 def iso_time(time: datetime) -> str:
-    """A time in ISO 8601; tables have UTC without a zone."""
+    """A time in ISO 8601. Without a zone, as in tables, it is in UTC."""
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()
 
 
@@ -154,7 +154,8 @@ def displaced(
 ) -> set[Member]:
     """The members that can be reached from the face only over a join that does not agree.
 
-    A join of two members that earlier joins connect already is a support and does not count.
+    A join of two members that are already connected by earlier joins is a support: it does not
+    count.
     """
     together = {member: member for member in members}
     same = dict(together)

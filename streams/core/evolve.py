@@ -321,13 +321,13 @@ def _settled(ledger: Ledger, event: Settled, touched: Touched) -> None:
 
 
 def _closes(ledger: Ledger, entry: Entry, event: Settled) -> bool:
-    """Whether the candidate was kept for lack of an answer or of a composed text.
+    """Whether an event that kept a candidate apart closes its question.
 
-    A text is lacking only for a neighbour that the walk reached: not after one that is in the
-    candidate's memory already, nor for one that is separated from it. In those cases the answer
-    waits, as if it had come before the two were joined or separated. A person's statement closes a
-    question by itself. In older logs, which name no speakers, every verdict that kept both closed
-    it.
+    It does if nobody answered, or if the text to compose with a neighbour could not be composed.
+    Such a neighbour counts only if it is not yet separated from the candidate, and stands before
+    the first that is in the candidate's memory: the other answers wait, as if they had come before
+    the separation or the join. A person's statement closes a question by itself. In older logs,
+    which name no speakers, every verdict that kept both closed it.
     """
     verdicts = event.data.evidence.verdicts
     if event.data.decision == "fallback_keep":
@@ -370,8 +370,9 @@ def _separate_by_verdict(
 ) -> None:
     """Separate a candidate from the speaker of the text that it was compared with.
 
-    A composed text separates as long as it stands, even if the neighbour has left its memory. So
-    the statement names one of its sources, which stay together as long as the text stands.
+    "Different from a composed text" holds as long as that text stands, even if the neighbour has
+    left its memory. So the statement names a source of the text: as long as it stands, all its
+    sources are in one memory.
     """
     speaker = verdict.speaker or verdict.neighbour_id
     if verdict.neighbour_id not in ledger.entries:

@@ -22,8 +22,7 @@ from palimpsest.streams.guard import (
 )
 
 MOST = 32
-"""The number of best hits that are grouped: all pairs are compared, and a diary shares one frame.
-"""
+"""Only this many hits, the best ones, are grouped: each pair of them may have to be compared."""
 
 Hit = TypeVar("Hit")
 
@@ -50,7 +49,7 @@ class Framed(NamedTuple):
 
 
 def framed(memory: Memory, names: tuple[str, ...], text: str | None = None) -> Framed:
-    """A memory in the form that frames compare: one of its texts, or else its face."""
+    """A memory in the form that frames compare: by one of its wordings, or else by its face."""
     text = memory.text if text is None else text
     return Framed(memory, kept_for_frames(text, names), frozenset(kept_frame_keys(text, names)))
 

@@ -9,7 +9,7 @@ from palimpsest.streams.core.ledger import Memory
 
 
 def version_of(memory: Memory) -> str:
-    """32 hex digits that identify a memory's state: they change with its face and members."""
+    """32 hex digits that identify a memory's state: its face and its living members."""
     return versions_of([memory])
 
 

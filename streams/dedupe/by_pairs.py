@@ -50,9 +50,9 @@ def by_pairs(
     """The joins for one owner's memories, to be made one after another.
 
     The pairs of the most important memories come first. A memory that was absorbed in this run
-    takes no further part. A pair that the model cannot tell apart is left out. The faces before the
-    run are compared, whose vectors gave the score, because a dry run has no vectors of texts that
-    it composes. If a text is not in `composed`, both memories wait for it, and the run lacks it.
+    takes no further part. A pair that the model cannot tell apart is left out. The guard compares
+    the faces from before the run, as the score does: a dry run has no vectors of texts that it
+    composes. If a text is not in `composed`, both memories wait for it, and the run lacks it.
     """
     faces = {memory.face.speaker.id: memory.face for memory in ledger.memories()}
     texts = {text.sources: text for text in composed}
@@ -120,7 +120,7 @@ def importance(memory: Memory, policy: Policy) -> float:
 
 
 def _near(ledger: Ledger, policy: Policy, rule: PairsDedupe, run: Run) -> list[Near]:
-    """The pairs in which one memory is among the other's nearest, in any namespace."""
+    """The pairs of each namespace in which one memory is among the other's nearest."""
     found: list[Near] = []
     for namespace in ledger.scopes:
         for memories in comparable(ledger, policy, namespace, 0, run):
@@ -130,7 +130,7 @@ def _near(ledger: Ledger, policy: Policy, rule: PairsDedupe, run: Run) -> list[N
 
 
 def _in_scope(memories: list[Memory], rule: PairsDedupe) -> Iterator[Near]:
-    speakers = sorted((memory.face.speaker for memory in memories), key=lambda memory: memory.place)
+    speakers = sorted((memory.face.speaker for memory in memories), key=lambda entry: entry.place)
     faces = [entry.memory.face.vector for entry in speakers]
     vectors = np.stack([vector_of(vector) for vector in faces if vector is not None])
     index = VectorIndex(vectors.shape[1])

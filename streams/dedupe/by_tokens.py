@@ -75,7 +75,7 @@ def _joined(certain: list[tuple[Near, BatchJoin]], policy: Policy, run: Run) -> 
 def _settled(
     asked: list[Near], verdicts: list[Verdict], policy: Policy, run: Run
 ) -> Iterator[Proposal]:
-    """The proposals that follow from the answers; none for memories merged in the meantime."""
+    """The proposals that follow from the answers; no join of memories merged in the meantime."""
     for near, answered in zip(asked, verdicts, strict=True):
         verdict = structs.replace(answered, neighbour_id=near.older.id)
         run.count(verdict)

@@ -26,7 +26,7 @@ from palimpsest.streams.guard.values import is_in_a_table, tells_by_a_word
 LONGEST = 30
 """Maximum number of tokens; a longer text tells a story or reports several things."""
 _SUBJECT = 6
-"""The verb of what somebody did is among this many first tokens."""
+"""The verb of what somebody did is among this many tokens from the start."""
 _ONCE = frozenset({"was", "were"})
 _LAST_WORDS = frozenset(last for _, last in PHRASES)
 _THING = [(word,) for word in DETERMINERS]
@@ -99,11 +99,11 @@ def _is_be(words: tuple[str, ...]) -> bool:
 
 
 def shares_a_word(one: Reading, other: Reading, names: tuple[str, ...]) -> bool:
-    """Whether two texts have a word of content in common; names do not count."""
+    """Whether two texts share a word of content of more than three letters that is no name."""
     own = {part for name in names for part in name.casefold().split()}
     says_nothing = LIGHT | VERBS | own
-    said, says = ({*map(_singular, {*text.lows} - says_nothing)} for text in (one, other))
-    return any(len(word) > 3 for word in said & says)
+    mine, theirs = ({*map(_singular, {*text.lows} - says_nothing)} for text in (one, other))
+    return any(len(word) > 3 for word in mine & theirs)
 
 
 def _singular(word: str) -> str:

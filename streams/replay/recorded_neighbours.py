@@ -61,8 +61,9 @@ class _RecordedSearch:
     def proves(self, evidence: Evidence) -> bool:
         """Whether a search by cosine would find exactly the neighbours that are recorded as such.
 
-        If the floor is lower than in the record, there must be as many as a search returns at most,
-        or the nearest of all texts must be below the floor. If it is higher, all must reach it.
+        If the floor is lower than in the record, it would if as many are recorded as a search
+        returns at most, or if the nearest text of all is below the floor. If the floor is higher,
+        it would if all that are recorded reach it.
         """
         if not self.near or self.words == "other":
             return False

@@ -137,7 +137,7 @@ def export(
             "--max-changes",
             min=0,
             metavar="N",
-            help="The most changes in this run; 200 unless a person allows all.",
+            help="The largest number of changes in this run; 200 unless a person allows all.",
         ),
     ] = None,
     trust: Trusted = False,
@@ -145,10 +145,10 @@ def export(
 ) -> None:
     """Copy an imported store without its duplicates; the original is only read.
 
-    The copy has the same format. It leaves out forgotten rows, and a row
-    whose text, or one that it was joined to, is in another row; the report
-    says how to bring each back. The exit status is 1 if --max-changes left
-    some changes undone.
+    The copy has the same format. It leaves out forgotten rows, and rows
+    whose text, or a text joined to it, another row has; the report says
+    how to bring each back. The exit status is 1 if --max-changes left out
+    some changes.
     """
     from palimpsest.jobs.export_source import MOST_CHANGES
 
@@ -260,7 +260,10 @@ def clean(
     within: Annotated[
         float | None,
         typer.Option(
-            min=0.5, max=1.0, metavar="SIMILARITY", help="Also join by cosine alone, from this on."
+            min=0.5,
+            max=1.0,
+            metavar="SIMILARITY",
+            help="Also join by cosine alone, at this or above.",
         ),
     ] = None,
     text: Annotated[

@@ -226,7 +226,7 @@ def reverse(
     yes: Yes = False,
     because: Because = None,
 ) -> None:
-    """Un-merge every join that matches all options, except verbatim repeats; or that of an id."""
+    """Un-merge all joins that match the options, except verbatim repeats; or what an id names."""
     call = invocation(context)
     if which is not None:
         _require_no_options(given)
@@ -251,7 +251,7 @@ def _reverse(
 def reinstate(
     context: typer.Context,
     decision_id: Annotated[
-        str | None, typer.Argument(metavar="DECISION", help="The reversed join's; else options.")
+        str | None, typer.Argument(metavar="DECISION", help="Of the reversed join; else options.")
     ] = None,
     *,
     given: Given,
@@ -259,7 +259,7 @@ def reinstate(
     yes: Yes = False,
     because: Because = None,
 ) -> None:
-    """Take a reversal back: the join stands again. Or those of all joins that match the options."""
+    """Take a reversal back, so that its join stands again; with options, all that match."""
     from palimpsest.api.store import Palimpsest
     from palimpsest.contracts.requests import JoinSelection
 
@@ -314,7 +314,7 @@ def retract(
 def restore(
     context: typer.Context,
     forgotten: Annotated[
-        str | None, typer.Option(metavar="F", help="Everything that one `forget` hid, by its name.")
+        str | None, typer.Option(metavar="F", help="Everything that one `forget` hid, by its id.")
     ] = None,
     *,
     given: Given,
@@ -329,14 +329,16 @@ def restore(
     if forgotten is not None:
         if given:
             raise typer.BadParameter("--forgotten goes with no other selection")
-        _remember(invocation(context), forgotten, dry_run=dry_run, because=because)
+        _restore_forgotten(invocation(context), forgotten, dry_run=dry_run, because=because)
         return
     selection = _selection(Selection, given)
     how: dict[str, Any] = {"dry_run": dry_run, "yes": yes, "because": because}
     _plan_and_apply(invocation(context), Palimpsest.restore, selection, "restored", **how)
 
 
-def _remember(call: Invocation, forgotten: str, *, dry_run: bool, because: str | None) -> None:
+def _restore_forgotten(
+    call: Invocation, forgotten: str, *, dry_run: bool, because: str | None
+) -> None:
     with call.store() as store:
         actor = call.settings.actor
         answer = store.restore(forgotten=forgotten, dry_run=dry_run, actor=actor, because=because)

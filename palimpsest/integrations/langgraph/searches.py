@@ -16,7 +16,7 @@ Scored = tuple[Kept, float | None]
 
 
 def search(memories: Palimpsest, owners: Sequence[str], op: SearchOp) -> list[Scored]:
-    """The matching items of all owners: by score, those without one last, in the owners' order."""
+    """The matching items of all owners: by score, those without one last; or owner by owner."""
     found = [one for owner_id in owners for one in _of_owner(memories, owner_id, op)]
     if op.query and len(owners) > 1:
         found.sort(key=_score, reverse=True)

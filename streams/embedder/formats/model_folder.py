@@ -68,7 +68,9 @@ def read_model_folder(name: str, path: Path, *, int8: bool = False) -> ModelFold
     """Read and check the configuration in `path`; ModelUnusable if something is unsupported."""
     config = _json(path / "config.json")
     if not (path / "tokenizer.json").is_file():
-        raise ModelUnusable(f"{name}: no tokenizer.json in {path}; save the model with a fast one")
+        raise ModelUnusable(
+            f"{name}: no tokenizer.json in {path}; save the model with a fast tokenizer"
+        )
     try:
         _check_modules(name, path)
         dimension, max_length = int(config["hidden_size"]), _max_length(path, config)

@@ -2,8 +2,9 @@
 
 A cached graph is two files. The weights are named by the hash of the model's weights, the version
 of the graph, and the hash of their own bytes: `<model>.<version>.<content>.weights`. The graph that
-refers to them, `<model>.<version>.<weights>.<content>.onnx`, appears last, by one rename. So it is
-found without a third file, and a damaged file no longer matches its own name and is built again.
+refers to them, `<model>.<version>.<weights>.<content>.onnx`, appears last, by one rename. So no
+third file says which belong together, and a damaged file does not match its own name and is built
+again.
 ONNX Runtime maps separate weights into memory, where all processes of a machine share them, whereas
 it would copy weights inside a graph.
 """
@@ -28,7 +29,7 @@ INT8_GRAPH_VERSION = 1
 """Like `GRAPH_VERSION`, for graphs in integers."""
 
 APART = 1024
-"""Constants from this number of bytes on are stored with the weights, outside the graph."""
+"""Constants of more than this number of bytes are stored with the weights, outside the graph."""
 
 
 def default_cache_dir() -> Path:

@@ -179,7 +179,7 @@ def _before_too(text: Reading, at: int) -> bool:
 
 
 def _serial(text: Reading, at: int) -> bool:
-    """Whether the comma stands before the *and* of a list of single words of one kind."""
+    """Whether the comma stands before the *and* or *or* of a list of single words of one kind."""
     if low(text, at + 1) not in ("and", "or") or not ends(text, at + 3):
         return False
     items = [at + 2, at - 1]
@@ -226,7 +226,7 @@ def _unit_apart(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 
 def _date(one: Reading, i: int, other: Reading, j: int) -> Found:
-    """*6 October 1899* for *October 6, 1899*, with or without a year, after a word dates follow."""
+    """*6 October 1899* for *October 6, 1899*, with or without a year, after a word such as *on*."""
     day, month = one.texts[i : i + 1], one.texts[i + 1 : i + 2]
     if kind(one, i) is not NUMBER or len(day[0]) > 2 or not capital(one, i + 1):
         return None
@@ -302,7 +302,7 @@ def _counts(text: Reading, size: int, noun: int) -> bool:
 
 
 def _ends_a_noun(text: Reading, noun: int) -> bool:
-    """Whether neither a noun nor a gerund follows: in *a little dog walking*, it is an amount."""
+    """Whether neither a noun nor a gerund follows: *a little dog walking* is an amount of it."""
     word, after = low(text, noun).removesuffix("'s"), low(text, noun + 1)
     if low(text, noun) != word:
         return word in en.KIDS and after == "hand"

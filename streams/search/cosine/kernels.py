@@ -22,7 +22,7 @@ NUMPY_WIDENS_FASTER_UP_TO: Final = 16 * 384
 """In elements: a call of ONNX Runtime costs 13 us, numpy 1.9 ns per element without F16C."""
 
 BLAS_SHARES_FROM: Final = 2**18
-"""From this number of multiplications on, numpy's BLAS splits a product among all cores.
+"""Above this number of multiplications, numpy's BLAS splits a product among all cores.
 
 Its threads spin for a while after each: on a busy machine 100 by 100 rows took 1 ms, not .2.
 """

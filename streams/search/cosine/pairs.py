@@ -29,7 +29,7 @@ class Pairs(NamedTuple):
 
 
 def joined(parts: list[Pairs]) -> Pairs:
-    """All pairs of the parts (at least one), in order."""
+    """All pairs of the parts, of which there is at least one, in order."""
     if len(parts) == 1:
         return parts[0]
     return Pairs(

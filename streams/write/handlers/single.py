@@ -72,7 +72,7 @@ def _command(
 
 
 def merge(executor: Executor, request: MergeRequest) -> Merged:
-    """Join two candidates that a person states are the same."""
+    """Join two candidates, because somebody states that they are the same."""
     owner_id = owner_of_candidate(executor, request.a)
     events = executor.run(_command(Merge, request, owner_id))
     entries = executor.ledger(owner_id).entries

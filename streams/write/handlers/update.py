@@ -189,6 +189,6 @@ def _update_named(ledger: Ledger, request: UndoRequest) -> Edge:
         edge = own if own is not None and own.over is not None else last_update(entry.memory)
     if edge is None or edge.over is None:
         raise RefusedError(
-            "no_update", "no update of it stands: a join is undone by the id of its decision"
+            "no_update", "no update with this id stands; to undo a join, name its decision"
         )
     return edge

@@ -247,11 +247,14 @@ def check(
         typer.Option(
             "--max",
             metavar="SHARE",
-            help="The most wrong joins that the latest certificate may allow.",
+            help="The largest share of wrong joins that the latest certificate may allow.",
         ),
     ] = 0.01,
     most_members: Annotated[
-        int | None, typer.Option("--max-members", metavar="N", help="Of one memory, at most.")
+        int | None,
+        typer.Option(
+            "--max-members", metavar="N", help="The largest number of members of a memory."
+        ),
     ] = None,
 ) -> None:
     """Check that the latest certificate still covers the store; exit status 1 if it does not.

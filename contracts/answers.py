@@ -311,8 +311,8 @@ class Unmerged(Undoable):
 class PutBack(Undoable):
     """The outcome of taking a reversal back: the joins `reinstated`, and those `taken_back`.
 
-    The latter had been made because of the reversal; `confirmed` are those of them that a review
-    had confirmed. `events` are the ids of the recorded events; a dry run has none.
+    The latter had been made because of the reversal; `confirmed` names those among them that a
+    review had confirmed. `events` are the ids of the recorded events; a dry run has none.
     """
 
     decision_id: str

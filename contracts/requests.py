@@ -308,7 +308,7 @@ class ReinstateManyRequest(Request[Reinstatements]):
 
     The selection matches joins as in `ReverseRequest`. The same selection brings back what that
     request reversed, and any of these joins that were reversed earlier; a `cause` limits it to the
-    joins that one request reversed.
+    joins that a single request reversed.
     """
 
     request: Literal["reinstate_many"] = "reinstate_many"
@@ -403,7 +403,7 @@ class RetractRequest(TakingOut[Retractions]):
 
 
 class RestoreRequest(Request[Restorations]):
-    """`palimpsest restore`: restore retracted candidates, or all that one request forgot.
+    """`palimpsest restore`: restore retracted candidates, or all that a single request forgot.
 
     `forgotten` is the id of that request.
     """

@@ -65,7 +65,7 @@ KnownDecision = Annotated[str, AfterValidator(_known)]
 
 
 class Narrowed(TypedDict, total=False):
-    """Conditions that one living member of a memory must meet, all of them.
+    """Conditions, all of which must be met by the same living member of a memory.
 
     Every key of `metadata` must have the given value. The member happened at `since` or later,
     and before `until`, which is later; times without a zone are UTC. Memories that have expired are

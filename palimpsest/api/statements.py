@@ -151,7 +151,7 @@ class Statements(OpenedStore):
         """Take a reversal back, with everything that was done because of it.
 
         Returns the joins that are `reinstated`; joins made because of the reversal, which are
-        `taken_back`; those of them that a review had `confirmed`; joins that later statements
+        `taken_back`; which of these a review had `confirmed`; joins that later statements
         prevent (`refused`); and the resulting memories. `dry_run` returns the result and writes
         nothing. Raises RefusedError if the join itself cannot return, or if it is `by` an agent
         and a person separated the two.

@@ -144,7 +144,7 @@ LISTED = {
         "undo", "Hide candidates from recall and search; joins are kept, and `restore` undoes it."
     ),
     "restore": Listed(
-        "undo", "Bring retracted candidates back, or everything that one `forget` hid."
+        "undo", "Bring retracted candidates back, or everything that a single `forget` hid."
     ),
     "evaluate": Listed(
         "proof.labelled",

@@ -619,8 +619,8 @@ class Plan(TypedDict):
 class PutBack(TypedDict):
     """The outcome of taking a reversal back: the joins `reinstated`, and those `taken_back`.
 
-    The latter had been made because of the reversal; `confirmed` are those of them that a review
-    had confirmed. `events` are the ids of the recorded events; a dry run has none.
+    The latter had been made because of the reversal; `confirmed` names those among them that a
+    review had confirmed. `events` are the ids of the recorded events; a dry run has none.
     """
 
     undo: NotRequired[str]

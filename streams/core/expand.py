@@ -241,7 +241,7 @@ def reverse_commands(ledger: Ledger, request: ReverseRequest) -> list[Unmerge]:
 def reversed_joins(ledger: Ledger, request: ReinstateManyRequest) -> list[Edge]:
     """The reversed joins of an owner that a selection matches, earliest first.
 
-    Joins reversed as a consequence of another come back with that one. Joins that the request
+    Joins reversed as a consequence of another join come back with it. Joins that the request
     reinstated before a crash are included.
     """
     chosen = [

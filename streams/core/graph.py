@@ -172,7 +172,7 @@ def update_of(entry: Entry) -> Edge | None:
 
 
 def joins_of_update(edge: Edge) -> tuple[Edge, ...]:
-    """The joins that one update made: that of its candidate, and that of the memory.
+    """The joins that an update made: its candidate's, and the memory's.
 
     There are two if another memory had its text, but says something else by now.
     """

@@ -536,7 +536,7 @@ class Statement:
 
 @dataclass(slots=True, eq=False)
 class SplitMemory:
-    """A memory that one request took apart: the ends of its reversals, with how many stand.
+    """A memory that a single request took apart: the ends of its reversals, with how many stand.
 
     Only the reversals are recorded, so it grows with the memory and not with its pairs. `order` is
     that of the latest one.

@@ -1,6 +1,6 @@
 """Updates, which change the text of a memory, and undoing them (docs/design.md).
 
-Every update joins what spoke before the first of them, so that one in the middle can be undone.
+Every update joins what spoke before the first of them, so that any of them can be undone.
 """
 
 from __future__ import annotations

@@ -465,7 +465,7 @@ def _has_object(words: list[str], verb: int) -> bool:
 
 
 def _is_object(words: list[str]) -> bool:
-    """Whether words begin with neither a preposition nor the like, and none may be a verb."""
+    """Whether words do not begin with a preposition or a similar word, and none may be a verb."""
     lows = [word.rstrip(".,") for word in words]
     return lows != [] and lows[0] not in NOT_VERBS and _FINITE.union(THIRD).isdisjoint(lows)
 

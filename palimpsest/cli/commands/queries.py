@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 FOLLOWING = 60
-"""Seconds that one request of `changes --follow` waits."""
+"""Seconds that each request of `changes --follow` waits."""
 
 SomeId = Annotated[
     str, typer.Argument(metavar="ID", help="Any id that a memory or candidate ever had.")

@@ -314,7 +314,8 @@ def retract(
 def restore(
     context: typer.Context,
     forgotten: Annotated[
-        str | None, typer.Option(metavar="F", help="Everything that one `forget` hid, by its id.")
+        str | None,
+        typer.Option(metavar="F", help="Everything that a single `forget` hid, by its id."),
     ] = None,
     *,
     given: Given,
@@ -322,7 +323,7 @@ def restore(
     yes: Yes = False,
     because: Because = None,
 ) -> None:
-    """Bring retracted candidates back, or everything that one `forget` hid."""
+    """Bring retracted candidates back, or everything that a single `forget` hid."""
     from palimpsest.api.store import Palimpsest
     from palimpsest.contracts.requests import Selection
 

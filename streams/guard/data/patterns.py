@@ -7,5 +7,5 @@ from collections.abc import Iterable
 
 
 def any_of(words: Iterable[str]) -> str:
-    """A pattern that one of some words matches; put it in a group."""
+    """A pattern that matches any of some words; put it in a group."""
     return "|".join(map(re.escape, sorted(words)))

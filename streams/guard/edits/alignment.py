@@ -111,7 +111,7 @@ def _starts(text: Reading, at: int) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _beginning_with(*words: str) -> tuple[Edit, ...]:
-    """The edits that one of these words can begin, in the table's order."""
+    """The edits that any of these words can begin, in the table's order."""
     return tuple(e for e in EDITS if not e.begins or not e.begins.isdisjoint(words))
 
 

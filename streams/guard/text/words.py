@@ -96,7 +96,7 @@ def _starts(text: str) -> list[int]:
 
 
 def expand(word: str) -> tuple[str, ...]:
-    """The casefolded words that one written word stands for (``don't``: ``do``, ``not``)."""
+    """The casefolded words that a written word stands for (``don't``: ``do``, ``not``)."""
     low = word.casefold()
     if low in CONTRACTIONS:
         return CONTRACTIONS[low]

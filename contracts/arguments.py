@@ -58,7 +58,7 @@ def _require_fields(
 
 
 def _wrong_values(name: str, error: ValidationError, takes: Iterable[str]) -> UsageError:
-    """The error of a constructor; if it is about no single field, with all of them."""
+    """The error of a constructor; unless it is about single fields, it lists all of them."""
     if all(problem["loc"] for problem in error.errors(include_input=False, include_context=False)):
         return UsageError(f"{name}: {plainly(error)}")
     return wrong_call(name, plainly(error), takes)

@@ -275,7 +275,7 @@ class Compose(OwnerCommand):
 
 
 class Access(OwnerCommand):
-    """A producer used the memory of this candidate, or all of `uses`, the first of which it is.
+    """A producer used the memory of this candidate, or all of `uses`, of which that is the first.
 
     `others` are the ids of further commands whose uses were added to this one's.
     """

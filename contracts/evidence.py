@@ -33,7 +33,7 @@ STRONG_CUES = frozenset({Cue.NUMBER, Cue.DATE, Cue.UNIT, Cue.VERSION, Cue.NEGATI
 """Cues that most often mean an update of a fact, not a rewording (docs/design.md)."""
 
 BLIND = frozenset({Cue.UNKNOWN_TOKEN, Cue.TRUNCATED})
-"""Cues that the model cannot tell: no policy joins such a pair by its cosine (docs/design.md)."""
+"""Cues of what the model cannot see: no policy joins such a pair by its cosine (docs/design.md)."""
 
 
 class Neighbour(Light):

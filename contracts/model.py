@@ -101,7 +101,7 @@ def more_than(value: Any, most: int) -> bool:
 
 INT64, UINT64 = 2**63, 2**64
 LONG_INTEGER = re.compile(rb"[0-9]{19}")
-"""In every integer of more than 64 bits, and in hardly any row: so it is looked for first."""
+"""Matches every integer of more than 64 bits, and hardly any row: so it is looked for first."""
 _DEEPEST_READ = 500
 
 

@@ -409,7 +409,7 @@ class Policy(Strict, metaclass=Constructed):
 
     @model_validator(mode="after")
     def _pairs_are_of_candidates(self) -> Self:
-        """A face that a merge changed would be found anew, but these pairs are asked about once."""
+        """These pairs are asked about once, but a face that a merge has changed is another text."""
         for name in ("frames", "bridges", "of_owner"):
             if getattr(self.judge, name) and self.search != "candidates":
                 raise ValueError(f'judge.{name} needs search = "candidates"')
@@ -432,7 +432,7 @@ class Policy(Strict, metaclass=Constructed):
 def recorded_policy(data: PolicySetData) -> Policy:
     """The policy of an event. Raises NewerError if it has rules of a newer version.
 
-    Unknown settings that have their default value are ignored: the hash shows that they do.
+    Unknown settings that have their default value are ignored: the hash shows whether they have it.
     """
     rules = data.policy
     try:

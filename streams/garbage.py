@@ -21,10 +21,10 @@ def collector_at_rest() -> Iterator[None]:
     """Prevent garbage collection while the block runs.
 
     If many new objects exist afterwards, all count as old. As young objects they would be scanned
-    at once, which takes a second after an import of 100,000 rows. Few stay young: garbage that
-    counts as old is freed by full collections alone, which are rare or never happen. If the program
-    has frozen objects, they stay young: it shares memory with child processes, and unfreezing would
-    end that.
+    at once, which takes a second after an import of 100,000 rows. If there are few, they stay
+    young: garbage that counts as old is freed by full collections alone, which are rare or never
+    happen. If the program has frozen objects, even many stay young: the program shares memory with
+    child processes, and unfreezing would end that.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -14,7 +14,7 @@ _PRIVATE = tuple(map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16
 
 
 def address_of(base_url: str | None, variable: str, table: str) -> str | None:
-    """The address in the settings' table, or else in the variable; UsageError if it is none."""
+    """The address in the settings' table, else in the variable; UsageError if it is not one."""
     url = base_url or os.environ.get(variable, "").strip() or None
     if url is None:
         return None

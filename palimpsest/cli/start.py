@@ -51,7 +51,7 @@ def main() -> None:
 def _replace_closed_streams() -> None:
     """Connect each standard stream that was closed (`>&-`) to nowhere, in the order of numbers.
 
-    Otherwise the next file to be opened, such as a store's, would get its number, and its output.
+    Otherwise the next file to be opened, such as a store's, would get its number and its output.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

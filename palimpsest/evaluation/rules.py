@@ -23,7 +23,7 @@ from palimpsest.evaluation.trial import TrialDecision
 from palimpsest.streams.guard import compare, kept_reading, tables_of
 
 Measure = Literal["cosine", "jaccard", "probability", "cues", "verdict"]
-"""`verdict` is a judge's probability, only for pairs that it gave the answer being tested."""
+"""`verdict` is a judge's probability, only for pairs to which it gave the tested answer."""
 Scores = NDArray[np.float64]
 NEVER = float("nan")
 """The score of a pair that no threshold takes."""

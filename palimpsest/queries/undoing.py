@@ -108,7 +108,7 @@ def request_for(
 ) -> Request[Any]:
     """The request that undoes what an id names, or redoes what was undone.
 
-    Without `by`, the request is a person's where only a person may make it, else an agent's.
+    Without `by`, the request is a person's if only a person may make it, else an agent's.
 
     The id is looked up among decisions and other events, then among requests, then among
     candidates. The id of a candidate or a memory names its last update, or its retraction. Raises

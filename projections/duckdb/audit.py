@@ -58,7 +58,8 @@ FROM s LEFT JOIN (SELECT decision_id, event, withdraws, max(position) AS positio
 """Statements that a pair is two (`separates`) or one, and whether each holds.
 
 A statement does not hold if it was taken back, or if it is about a composed text that fell apart.
-A reinstatement takes back a reversal's statement, and the next withdrawal that of a reinstatement.
+A reinstatement takes back the statement of a reversal; the next withdrawal takes back that of the
+reinstatement.
 """
 
 SEPARATIONS = f"""
@@ -92,7 +93,7 @@ SELECT w.position, w.event_id, w.event, NULL, w.decided_at, w.owner_id,
 FROM w LEFT JOIN c ON c.candidate_id = w.candidate_id
        LEFT JOIN d ON d.decision_id = w.decision_id
 """
-"""Every event; `kind` is the kind of event that it answers, if that is not its decision."""
+"""Every event; `kind` is the kind of event that it answers, or null if it answers its decision."""
 
 _ANSWERED = """
 SELECT 'question' AS kind, candidate_id AS key, position, decision_id AS event_id

@@ -7,7 +7,7 @@ concurrent commit never shows in one table but not another. DuckDB lists a table
 meets the table in the text, which is why the position comes before the tables.
 
 Our own queries name the files: segments that were replaced stay for a minute, and in a store that
-is written all the time most segments are such.
+is written all the time most have been.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ SELECT owner_id FROM joins WHERE owner_id = $owner
 GROUP BY owner_id
 HAVING bool_or(NOT standing) AND bool_or(standing AND rank IN ('agent', 'person'))
 """
-"""Owners who may have a memory that is former as a whole: an update stands, a join was reversed.
+"""Owners with a standing update and a reversed join: they may have a memory that is wholly former.
 
 The tables do not say what the update displaced; only the ledger knows if there is such a memory.
 """

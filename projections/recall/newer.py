@@ -107,9 +107,9 @@ class Newer:
     def of(self, head: Memory) -> set[str]:
         """The ids of the memories that may replace this one, or another wording of it.
 
-        Each is newer than both. Its question asks whether it is a change or another value; or it is
-        one of the given memories, and an update has replaced in it what the older one says, or it
-        states the same except for one value.
+        Each is newer than both, and one of these: a memory whose question to the judge asks whether
+        it is a change or another value; a given memory in which an update has replaced what the
+        older one says; or a given memory that says the same except for one value.
         """
         since = by_face_moment(head)
         found = set[str]()

@@ -69,7 +69,7 @@ _WHOSE = (" my ", " his ", " her ", " their ")
 
 
 def _owning(whose: str, *, user: bool) -> re.Pattern[str]:
-    """Where a possessive is certainly the subject's; of *the user*, also with its own *their*."""
+    """Where a possessive is certainly the subject's: with `user` (*I*, *the user*) more often."""
     ways = [
         rf"\b({whose}) own (?=[a-z])",
         rf"\b(?:takes?|drinks?) ({whose}) (?:coffee|tea) (?:black|strong|white|with|without)\b",
@@ -173,7 +173,7 @@ def said_of_owner(text: str, names: tuple[str, ...]) -> str:
     """A text for frames only: like `called_alike`, or with less care if that is in doubt.
 
     All possessives become *their* (*Ada uses Vim as her editor*, *I use Zed as my editor*), and a
-    change what it led to (`as_state`). Either may be wrong, but joins nothing.
+    change becomes what it led to (`as_state`). Either may be wrong, but joins nothing.
     """
     stated = without_since(normalise_characters(text))
     said = called_alike(stated, names)

@@ -15,7 +15,7 @@ from palimpsest.streams.intake.rows import refuse_repeated_names
 
 BATCH = 1000
 INT96_UNIT = "us"
-"""Spark writes times as INT96, also such that nanoseconds since 1970 do not fit 64 bits."""
+"""Spark writes times as INT96, even if their nanoseconds since 1970 do not fit into 64 bits."""
 
 
 def parquet_rows(path: str) -> Iterator[tuple[bytes, float]]:
@@ -62,7 +62,7 @@ def _values(table: Any) -> list[dict[str, Any]]:
     """Like `values_of`, if all text is UTF-8.
 
     In maps, large lists and lists of fixed size, times are Python's own if it can represent all
-    those of the row: older versions refused other rows, and the hash of these stays the same.
+    those of the row: older versions accepted only such rows, and their hashes stay the same.
     """
     rows: list[dict[str, Any]]
     try:

@@ -36,9 +36,9 @@ def is_table(path: str) -> bool:
 
 
 def read_header(file: io.TextIOBase) -> tuple[str, list[str], str]:
-    """The lines of the first row, whose names in quotes may have several, and its delimiter.
+    """A line such as `sep=;`, if a spreadsheet wrote one; the header's lines; and its delimiter.
 
-    Before them is the line with the delimiter that spreadsheets write, such as `sep=;`, or nothing.
+    The header has several lines if one of its names, in quotes, does.
     """
     first = file.readline()
     if named := _NAMED.fullmatch(first):

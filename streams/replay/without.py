@@ -505,7 +505,7 @@ class Without:
 
 
 def _going_on(events: Sequence[AnyEvent]) -> set[str]:
-    """The events of reinstatements except each one's last, which settles what they free."""
+    """The events of each reinstatement except its last one, which settles what all of them free."""
     back = [
         event for event in events if isinstance(event, Reinstated) and event.data.cause is not None
     ]
@@ -571,7 +571,7 @@ def _verdicts_only(event: Settled) -> Refused:
 
 
 def _target(ledger: Ledger, event: Decided, policy: Policy | None = None) -> Entry | None:
-    """The candidate that this one repeats, verbatim or by a policy's rules; None if none."""
+    """The candidate that this one repeats, verbatim or by a policy's rules, if there is one."""
     fields, content = event.data.candidate, event.data.content
     target = verbatim_target(ledger, fields.namespace, content)
     if policy is None or (target is not None and target.living):

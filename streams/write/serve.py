@@ -99,7 +99,7 @@ SMALL = (
 )
 """Requests that verifiers and batch runs send by the hundred: one step on one owner's ledger."""
 MOST_TOGETHER = 64
-"""Maximum number of small requests in one transaction: each waits for the disk, others for it."""
+"""Maximum number of small requests in a transaction: everybody else waits until it is on disk."""
 
 _NAME = re.compile(r"\w{1,40}", re.ASCII)
 """Field names that may be quoted in a message; anything else is left out."""

@@ -230,7 +230,7 @@ def judge_pairs(
         typer.Option(metavar="DIR", help="For answers and budget; default: .palimpsest-verifier."),
     ] = None,
 ) -> None:
-    """Ask the judge about labelled pairs, the first of two, for `calibrate --judge-to`.
+    """Ask the judge, or the first of two judges, about labelled pairs, for `calibrate --judge-to`.
 
     Exit status 1 if some are left without a probability; a later call asks about what is not
     cached.

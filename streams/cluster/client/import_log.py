@@ -88,8 +88,8 @@ def _policy_records(events: Iterable[Line], policies: str) -> list[Outgoing]:
 def _belongs(event: AnyEvent, partition: int, partitions: int) -> bool:
     """Whether an event belongs in a partition.
 
-    An owner's events belong in the owner's partition, a policy or a judge in all, because each
-    partition has its own, and other events in the first.
+    An owner's events belong in the owner's partition; a policy or a judge in all, because each
+    partition records its own; other events in the first.
     """
     if isinstance(event, PolicySet | JudgeSet):
         return True

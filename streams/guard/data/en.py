@@ -135,7 +135,7 @@ PASTS = _words(
     " got grew had heard held kept knew learnt led left lost made met paid ran said sang saw sold"
     " sent slept spent spoke swam taught told took thought won wore wrote"
 )
-"""Irregular past forms that are not present forms, too."""
+"""Irregular past forms that are not also present forms."""
 
 ACTIONS = _words(
     "drinks drank eats ate swims swam walks walked runs ran sleeps slept cooks cooked cycles cycled"
@@ -323,7 +323,7 @@ NUMBERS: dict[str, str] = {
 
 WEEKDAYS = _words("monday tuesday wednesday thursday friday saturday sunday")
 MONTHS = _words("january february april june july september october november december")
-"""Months whose names are not other words, too."""
+"""Months whose names are not also other words."""
 DAYTIMES = _words("morning afternoon evening")
 CAPITALISED = WEEKDAYS | MONTHS | {day + "s" for day in WEEKDAYS}
 """Words that are capitalised wherever they stand."""

@@ -176,7 +176,7 @@ NO_NOUNS = frozenset(
         ).split(),
     )
 )
-"""Verbs whose third person is not a plural noun, too."""
+"""Verbs whose third person is not also a plural noun."""
 
 FIRST_AND_SECOND = frozenset(
     "i me my mine myself we us our ours ourselves you your yours yourself yourselves".split()
@@ -268,7 +268,7 @@ BELONGINGS = frozenset(
         " weight wife"
     ).split()
 )
-"""What only a person has, beside relatives and pets; no month does, as it may have a rent."""
+"""What only a person has, besides relatives and pets. A month has none of these, only a rent."""
 
 PLANS = MEETINGS | frozenset(
     "appointment budget exams lunch major rent schedule trip wedding workout".split()
@@ -276,7 +276,7 @@ PLANS = MEETINGS | frozenset(
 """What a month may have, too: *May's rent*."""
 
 TASTES = frozenset("dislikes drinks eats enjoys hates likes loves prefers".split())
-"""What a plant may do, but nothing else that is not a person."""
+"""What only a person or a plant may do."""
 
 KEYS_AND_DRUMS = frozenset("bass drums keyboard keyboards".split())
 """Instruments whose names are other words, too."""
@@ -290,7 +290,7 @@ DEEDS = frozenset(
 """What somebody wants or plans to do."""
 
 TRANSPORT = frozenset("bus ferry metro subway train tram tube underground".split())
-"""By what somebody goes to work."""
+"""How somebody goes to work."""
 
 AT_HOME = frozenset(
     {"lives", "live", "works", "work", "studies", "study", "is based", "am based"}
@@ -436,7 +436,7 @@ VERBAL = {
 """Words that could be plural nouns after *user*, with what shows that they are verbs."""
 
 TRANSITIVE = frozenset("drinks grows takes".split())
-"""Words that, after *user* and before what is no preposition and no verb, are verbs."""
+"""Words that are verbs after *user*, unless a preposition or a verb follows them."""
 
 PETS = frozenset(
     (
@@ -459,7 +459,7 @@ TRADES = frozenset(
 """Trades that nobody has as a hobby: to be one is to work as one."""
 
 PERHAPS_YOUNGER = frozenset("adult elder grown-up little older teenage twin younger".split())
-"""What relatives are who are counted."""
+"""Adjectives of relatives who are counted."""
 
 COUNTED = frozenset(
     (

@@ -41,7 +41,7 @@ MOST_ADJECTIVES = 2
 
 
 def is_also_a_word(name: str) -> bool:
-    """Whether a name is on the closed list of names that are words, too."""
+    """Whether a name is on the closed list of names that are also words."""
     return name.casefold() in WORDS
 
 

@@ -113,7 +113,7 @@ def reinstate(
 ) -> PutBack:
     """Take a reversal back, with all that its request did because of it.
 
-    `taken_back` are the joins that were made because of the reversal, `confirmed` those of them
+    `taken_back` are the joins that were made because of the reversal, `confirmed` those among them
     that a review had confirmed, `reinstated` the joins that are back, `refused` what later
     statements prevent, and `events` the ids of the recorded events. Raises RefusedError, without
     any effect, if the join itself cannot come back. A repeated request gets its first answer.

@@ -50,8 +50,8 @@ def backtest(
 ) -> None:
     """Decide the store's history again under another policy, and show what would be different.
 
-    From what the log has: no model is called and nothing is written. Questions that only the other
-    policy asks are counted, never guessed.
+    It uses what the log has: no model is called and nothing is written. Questions that only the
+    other policy asks are counted, never guessed.
     """
     if guard not in ("recorded", "new"):
         raise typer.BadParameter("--guard must be recorded or new")

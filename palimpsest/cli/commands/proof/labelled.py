@@ -174,8 +174,8 @@ def calibrate(
     """Choose thresholds from a budget of errors, on labelled pairs, and certify them.
 
     Half of the labels choose the thresholds, by exact tests in a fixed sequence; the other half is
-    looked at afterwards. What the labels cannot support is refused, with how many would do: the
-    exit status is then 3. With --as-is the thresholds are given, so all labels test them.
+    looked at afterwards. What the labels cannot support is refused (exit status 3), and the answer
+    says how many would be enough. With --as-is the thresholds are given, so all labels test them.
     """
     from palimpsest.evaluation import from_log as logged
     from palimpsest.evaluation.as_is import calibrate_as_is

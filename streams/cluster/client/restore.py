@@ -267,8 +267,7 @@ class _Judges:
         self._by_id[event.id] = self._latest[event.data.hash] = event, line
 
     def of(self, event: AnyEvent, partition: int) -> tuple[JudgeSet, bytes] | None:
-        """The judge that was recorded with this event of the partition; None if it was recorded
-        earlier.
+        """The judge that was recorded with this event of the partition; None if it was earlier.
 
         In a log that was imported, a judge was recorded with an answer in another partition.
         """

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from pydantic import BaseModel, ValidationError
+
 from palimpsest.api.store import Palimpsest
+from palimpsest.contracts.arguments import require_known, wrong_call
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError
 from palimpsest.contracts.extras import require_extra
+from palimpsest.contracts.model import wrong_keys
 from palimpsest.integrations.files import MemoryFiles, lines_of_range
 
 with require_extra("palimpsest.anthropic", "judge"):
     from anthropic.lib.tools import ToolError
     from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
+    from anthropic.types import beta
 
 ROOT = "/memories"
 SOURCE = "anthropic"
 """The source of every candidate, and the actor of every change."""
+COMMANDS: Mapping[str, type[BaseModel]] = {
+    "view": beta.BetaMemoryTool20250818ViewCommand,
+    "create": beta.BetaMemoryTool20250818CreateCommand,
+    "str_replace": beta.BetaMemoryTool20250818StrReplaceCommand,
+    "insert": beta.BetaMemoryTool20250818InsertCommand,
+    "delete": beta.BetaMemoryTool20250818DeleteCommand,
+    "rename": beta.BetaMemoryTool20250818RenameCommand,
+}
 
 
 class PalimpsestMemoryTool(BetaAbstractMemoryTool):
@@ -31,12 +44,20 @@ class PalimpsestMemoryTool(BetaAbstractMemoryTool):
         super().__init__(**options)
         self._files = MemoryFiles(memories.agent(owner_id, actor=SOURCE), ROOT, SOURCE)
 
+    def call(self, input: object) -> Any:  # noqa: A002 - the base's own name
+        """Carry out a model's command, which the SDK would convert without checking it."""
+        return self.execute(input)
+
+    def execute(self, command: Any) -> Any:
+        """Carry out a command; ToolError if an argument is wrong or the store refuses."""
+        with _told():
+            return super().execute(_read(command))
+
     def view(self, command: Any) -> str:
         """The lines of a file, numbered, or the files of a folder."""
-        path = self._path(command.path)
+        path = self._files.path(command.path)
         if lines := self._files.lines(path):
-            with _told("Nothing is shown"):
-                wanted = lines_of_range(command.view_range, len(lines))
+            wanted = lines_of_range(command.view_range, len(lines))
             shown = _numbered((number, lines[number - 1]) for number in wanted)
             return f"Here's the content of {path} with line numbers:\n{shown}"
         files = self._files.below(path)
@@ -46,11 +67,10 @@ class PalimpsestMemoryTool(BetaAbstractMemoryTool):
 
     def create(self, command: Any) -> str:
         """Create a file; it must not exist."""
-        path = self._path(command.path)
+        path = self._files.path(command.path)
         if self._files.below(path):
             raise ToolError(f"File {path} already exists")
-        with _told():
-            self._files.write(path, command.file_text.split("\n"))
+        self._files.write(path, command.file_text.split("\n"))
         return f"File created successfully at: {path}"
 
     def str_replace(self, command: Any) -> str:
@@ -61,7 +81,7 @@ class PalimpsestMemoryTool(BetaAbstractMemoryTool):
         if found != 1:
             why = "appears more than once" if found else "did not appear verbatim"
             raise ToolError(f"No replacement was performed, old_str {why} in {path}.")
-        return self._edit(path, content.replace(command.old_str, command.new_str or ""))
+        return self._edit(path, content.replace(command.old_str, command.new_str))
 
     def insert(self, command: Any) -> str:
         """Add lines. A file keeps its lines in the order in which they were written."""
@@ -75,17 +95,15 @@ class PalimpsestMemoryTool(BetaAbstractMemoryTool):
     def delete(self, command: Any) -> str:
         """Forget a file, or a folder."""
         path = self._removable(command.path)
-        with _told():
-            self._files.remove(path)
+        self._files.remove(path)
         return f"Successfully deleted {path}"
 
     def rename(self, command: Any) -> str:
         """Give a file or a folder another path."""
-        old, new = self._removable(command.old_path), self._path(command.new_path)
+        old, new = self._removable(command.old_path), self._files.path(command.new_path)
         if self._files.below(new):
             raise ToolError(f"The destination {new} already exists")
-        with _told():
-            self._files.move(old, new)
+        self._files.move(old, new)
         return f"Successfully renamed {old} to {new}"
 
     def clear_all_memory(self) -> str:
@@ -93,19 +111,15 @@ class PalimpsestMemoryTool(BetaAbstractMemoryTool):
         self._files.remove(ROOT)
         return "All memory cleared"
 
-    def _path(self, given: str) -> str:
-        with _told():
-            return self._files.path(given)
-
     def _existing(self, given: str) -> tuple[str, list[str]]:
-        path = self._path(given)
+        path = self._files.path(given)
         lines = self._files.lines(path)
         if not lines:
             raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
         return path, lines
 
     def _removable(self, given: str) -> str:
-        path = self._path(given)
+        path = self._files.path(given)
         if path == ROOT:
             raise ToolError(f"The {ROOT} directory itself stays as it is")
         if not self._files.below(path):
@@ -113,8 +127,7 @@ class PalimpsestMemoryTool(BetaAbstractMemoryTool):
         return path
 
     def _edit(self, path: str, content: str) -> str:
-        with _told():
-            self._files.write(path, content.split("\n"))
+        self._files.write(path, content.split("\n"))
         edited = _numbered(enumerate(self._files.lines(path), start=1))
         return f"The memory file has been edited. It is now:\n{edited}"
 
@@ -126,10 +139,14 @@ class AsyncPalimpsestMemoryTool(BetaAsyncAbstractMemoryTool):
         super().__init__(**options)
         self._tool = PalimpsestMemoryTool(memories, owner_id)
 
+    async def call(self, input: object) -> Any:  # noqa: A002 - the base's own name
+        """Carry out a model's command."""
+        return await self.execute(input)
+
     async def _execute(self, command: Any) -> Any:
         return await asyncio.to_thread(self._tool.execute, command)
 
-    view = create = str_replace = insert = delete = rename = _execute
+    execute = view = create = str_replace = insert = delete = rename = _execute
 
     async def clear_all_memory(self) -> str:
         """Forget everything in files."""
@@ -137,12 +154,26 @@ class AsyncPalimpsestMemoryTool(BetaAsyncAbstractMemoryTool):
 
 
 @contextmanager
-def _told(outcome: str = "Nothing was changed") -> Iterator[None]:
-    """Report to the model, as an error of the tool, what the store refuses."""
+def _told() -> Iterator[None]:
+    """Report to the model, as an error of the tool, its own mistake or what the store refuses."""
     try:
         yield
     except (InvalidInputError, RefusedError, UsageError) as error:
-        raise ToolError(f"{outcome}: {error}") from error
+        raise ToolError(f"Nothing was changed: {error}") from error
+
+
+def _read(command: Any) -> Any:
+    """A command whose arguments are those that the SDK declares; UsageError names a wrong one."""
+    given = dict(command) if isinstance(command, Mapping | BaseModel) else {}
+    name: Any = given.get("command")
+    kind = COMMANDS.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise UsageError(f"`command` must be one of {', '.join(COMMANDS)}")
+    require_known(name, given, kind.model_fields)
+    try:
+        return kind.model_validate(given, strict=True)
+    except ValidationError as error:
+        raise wrong_call(name, wrong_keys(error), kind.model_fields) from None
 
 
 def _numbered(lines: Iterable[tuple[int, str]]) -> str:

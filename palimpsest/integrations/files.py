@@ -7,11 +7,16 @@ from difflib import SequenceMatcher
 from posixpath import normpath
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from palimpsest.api.agent import Agent
+from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.limits import PYTHON
-from palimpsest.contracts.model import utf8
+from palimpsest.contracts.model import first_rule
 from palimpsest.contracts.shown import Shown
+
+PATHS: TypeAdapter[str] = TypeAdapter(Name)
 
 
 class MemoryFiles:
@@ -34,10 +39,9 @@ class MemoryFiles:
         if not _is_in(whole, self._folder):
             raise UsageError(f"the path must be in {self._folder}")
         try:
-            utf8(whole)
-        except ValueError as wrong:
-            raise UsageError(f"the path {wrong}") from None
-        return whole
+            return PATHS.validate_python(whole)
+        except ValidationError as error:
+            raise UsageError(f"path: {first_rule(error)}") from None
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file; empty if there is no such file."""

@@ -13,6 +13,7 @@ import pytest
 from anthropic import Anthropic
 from anthropic.lib.tools import ToolError
 from anthropic.tools import BetaLocalFilesystemMemoryTool
+from anthropic.types import beta
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -184,6 +185,64 @@ def test_what_cannot_be_is_told(
     assert memories.list("ada")["total"] == before
 
 
+A = {"path": "/memories/a.md"}
+WRONG: list[tuple[Any, list[str]]] = [
+    ({"command": "create", **A}, ["create", "file_text: it is missing"]),
+    ({"command": "create", **A, "file_text": None}, ["file_text: should be a valid string"]),
+    ({"command": "view"}, ["view", "path: it is missing"]),
+    ({"command": "view", "path": 5}, ["path: should be a valid string"]),
+    ({"command": "delete", "path": None}, ["path: should be a valid string"]),
+    ({"command": "rename", "old_path": A["path"]}, ["new_path: it is missing"]),
+    ({"command": "str_replace", **A, "new_str": "x"}, ["old_str: it is missing"]),
+    ({"command": "str_replace", **A, "old_str": None, "new_str": "x"}, ["old_str: should be a"]),
+    ({"command": "str_replace", **A, "old_str": "Ada rows"}, ["new_str: it is missing"]),
+    ({"command": "insert", **A, "insert_line": "3", "insert_text": "x"}, ["insert_line: should"]),
+    ({"command": "insert", **A, "insert_line": True, "insert_text": "x"}, ["insert_line: should"]),
+    ({"command": "insert", **A}, ["insert_line: it is missing", "insert_text: it is missing"]),
+    ({"command": "view", **A, "view_range": 5}, ["view_range: should be a valid list"]),
+    ({"command": "view", **A, "view_range": ["1", "2"]}, ["view_range.0: should be", "range.1"]),
+    ({"command": "view", **A, "lines": [1, 2]}, ["unexpected keyword argument 'lines'"]),
+    ({"command": "append", **A}, ["command", "view, create, str_replace, insert, delete"]),
+    ({"command": ["view"], **A}, ["command", "view, create"]),
+    (A, ["command", "view, create"]),
+    (None, ["command", "view, create"]),
+    ("view", ["command", "view, create"]),
+]
+
+
+@pytest.mark.parametrize(("given", "said"), WRONG)
+def test_a_wrong_argument_is_named(
+    memories: Palimpsest, tool: PalimpsestMemoryTool, given: Any, said: list[str]
+) -> None:
+    call(tool, "create", path="/memories/a.md", file_text="Ada rows\nAda sings")
+    before = memories.position
+    one, both = tool, AsyncPalimpsestMemoryTool(memories, "ada")
+    for calling in (lambda: one.call(given), lambda: asyncio.run(both.call(given))):
+        with pytest.raises(ToolError) as told:
+            calling()
+        assert [words for words in said if words not in str(told.value)] == [], told.value
+        assert "Ada" not in str(told.value)
+    assert memories.position == before
+
+
+@pytest.mark.parametrize("path", ["/memories/" + "a" * 3000, "/memories/a\0b"])
+@pytest.mark.parametrize("command", ["view", "create", "insert", "delete"])
+def test_a_path_that_no_namespace_can_be_is_an_error_of_the_tool(
+    tool: PalimpsestMemoryTool, command: str, path: str
+) -> None:
+    more: Any = {"create": {"file_text": "x"}, "insert": {"insert_line": 0, "insert_text": "x"}}
+    with pytest.raises(ToolError, match="path: "):
+        call(tool, command, path=path, **more.get(command, {}))
+
+
+def test_a_command_of_the_sdks_own_types_is_checked_too(tool: PalimpsestMemoryTool) -> None:
+    wrong: Any = {"command": "create", "path": 5}
+    with pytest.raises(ToolError, match="path: should be a valid string"):
+        tool.execute(beta.BetaMemoryTool20250818CreateCommand.model_construct(**wrong))
+    view = beta.BetaMemoryTool20250818ViewCommand(command="view", path="/memories")
+    assert tool.execute(view) == "Here're the files in /memories:"
+
+
 def test_what_a_person_has_forgotten_is_not_written_again(
     memories: Palimpsest, tool: PalimpsestMemoryTool
 ) -> None:
@@ -313,10 +372,12 @@ def test_the_sdk_runs_it_for_a_model(memories: Palimpsest, tool: PalimpsestMemor
     assert memories.recall("ada", "Ada lives in Rome", k=1)[0]["face"] == "Ada lives in Rome"
 
 
-@pytest.mark.parametrize("command", ["view", "create", "delete"])
+@pytest.mark.parametrize(
+    ("command", "more"), [("view", {}), ("create", {"file_text": "Ada sings."}), ("delete", {})]
+)
 def test_a_path_with_half_a_character_is_an_error_of_the_tool(
-    tool: PalimpsestMemoryTool, command: str
+    tool: PalimpsestMemoryTool, command: str, more: Any
 ) -> None:
     """A model's answer that is cut within an emoji ends with one."""
-    with pytest.raises(ToolError, match="not valid Unicode"):
-        tool.call({"command": command, "path": "/memories/a\ud83d", "file_text": "Ada sings."})
+    with pytest.raises(ToolError, match="path: is not valid Unicode"):
+        call(tool, command, path="/memories/a\ud83d", **more)

@@ -13,6 +13,9 @@ from palimpsest.integrations.mem0 import items
 from palimpsest.integrations.mem0.filters import parse_filters
 from palimpsest.integrations.mem0.rows import Row, added_row
 
+LEAST_SCORE = 0.1
+"""The `threshold` of mem0's class, if a search names none."""
+
 
 class Memory:
     """mem0's synchronous memory. A user is an owner; so is an agent or a run without a user.
@@ -60,14 +63,19 @@ class Memory:
         *,
         top_k: int = 20,
         filters: Any = None,
-        threshold: float = 0.1,
+        threshold: float | None = LEAST_SCORE,
         **more: Any,
     ) -> Row:
-        """The memories nearest to a query among those that pass the filters, best first."""
-        items.refuse_wrong(more, filters, top_k, threshold)
+        """The memories nearest to a query among those that pass the filters, best first.
+
+        ValueError if an argument is wrong.
+        """
+        least = LEAST_SCORE if threshold is None else threshold
+        items.refuse_wrong(more, filters, top_k, least)
+        items.require_query(query)
         meant, also = items.owners_meant(self.memories, filters), items.expired_too(more)
-        near = (items.nearest(self.memories, wanted, query, top_k, **also) for wanted in meant)
-        found = [[row for row in rows if row["score"] >= threshold] for rows in near]
+        near = (items.nearest(self.memories, wanted, query, top_k or 1, **also) for wanted in meant)
+        found = [[row for row in rows if row["score"] >= least] for rows in near]
         return {"results": items.merged(found)[:top_k]}
 
     def update(
@@ -90,8 +98,11 @@ class Memory:
         self.memories.forget(items.known_by(self.memories, memory_id)["memory_id"])
         return {"message": "Memory deleted successfully!"}
 
-    def delete_all(self, **who: str | None) -> Row:
+    def delete_all(
+        self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
+    ) -> Row:
         """Forget all memories of a user, an agent or a run. ValueError if none is named."""
+        who = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         for wanted in items.owners_meant(self.memories, who):
             items.forget_all(self.memories, wanted)
         return {"message": "Memories deleted successfully!"}

@@ -171,9 +171,9 @@ def _test(read: Read, asked: Any) -> Test:
 
 
 def _of_one_or_more(name: str, read: Read, asked: Any) -> Test:
-    if name not in _COMPARISONS or (name in ("in", "nin") and not isinstance(asked, list)):
+    if name not in COMPARISONS or (name in ("in", "nin") and not isinstance(asked, list)):
         raise UsageError(
-            f"a condition is a value, or has {', '.join(_COMPARISONS)}; `in` has a list"
+            f"a condition is a value, or has {', '.join(COMPARISONS)}; `in` has a list"
         )
     other = _listed(read, asked) if name in ("in", "nin") else read(asked)
     every = all if name in ("ne", "nin") else any
@@ -181,7 +181,7 @@ def _of_one_or_more(name: str, read: Read, asked: Any) -> Test:
 
     def test(value: Any) -> bool:
         values = value if isinstance(value, list | tuple) and not whole else (value,)
-        return every(_compared(_COMPARISONS[name], value, read, other) for value in values)
+        return every(_compared(COMPARISONS[name], value, read, other) for value in values)
 
     return test
 
@@ -205,7 +205,7 @@ def _is_in(value: Any, listed: Any) -> bool:
         return False
 
 
-_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "eq": operator.eq,
     "ne": operator.ne,
     "gt": operator.gt,

@@ -12,17 +12,25 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.api.store import Palimpsest
-from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.candidate import Text
+from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.limits import PYTHON
-from palimpsest.contracts.model import rule_of
+from palimpsest.contracts.model import first_rule, rule_of
 from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import SetExpiryRequest
 from palimpsest.contracts.shown import Found
 from palimpsest.integrations.mem0.bodies import Add, MessageBody, ending
-from palimpsest.integrations.mem0.filters import FIELDS, SAID_BY, Filters, parse_filters, parts_of
+from palimpsest.integrations.mem0.filters import (
+    COMPARISONS,
+    FIELDS,
+    SAID_BY,
+    Filters,
+    parse_filters,
+    parts_of,
+)
 from palimpsest.integrations.mem0.rows import Row, history_rows, repeat_of, row_of
 from palimpsest.integrations.nearest import nearest_of
 from palimpsest.queries.memories import to_expire
@@ -32,6 +40,11 @@ UNSAID: Any = object()
 ENTITIES = ("user_id", "agent_id", "run_id")
 PROMOTED = ("actor_id", "role")
 """Values of the metadata that mem0 shows beside it."""
+LEAVE_OUT = (
+    "leave it out; add takes messages, user_id, agent_id, run_id, metadata, timestamp,"
+    " expiration_date and infer"
+)
+QUERIES: TypeAdapter[str] = TypeAdapter(Text)
 Result = TypeVar("Result")
 
 
@@ -71,15 +84,17 @@ def forget_all(memories: Palimpsest, wanted: Filters) -> None:
 def read_messages(messages: Any, **more: Any) -> Add:
     """Parse the arguments of `add`. ValueError, which quotes no text, if one is wrong."""
     who = entities(more)
+    ends = last_day(more.get("expiration_date"))
     given = [messages] if isinstance(messages, str | dict) else messages
     if not isinstance(given, list):
         raise ValueError("messages must be str, dict, or list[dict]")
     given = [{"role": "user", "content": item} if isinstance(item, str) else item for item in given]
     try:
-        return Add.model_validate({**more, **who, "messages": given})
+        return Add.model_validate({**more, **who, "expiration_date": ends, "messages": given})
     except ValidationError as error:
         wrong = error.errors(include_input=False, include_context=False, include_url=False)[0]
-        raise ValueError(f"{'.'.join(map(str, wrong['loc']))}: {rule_of(wrong)}") from None
+        told = LEAVE_OUT if wrong["type"] == "extra_forbidden" else rule_of(wrong)
+        raise ValueError(f"{'.'.join(map(str, wrong['loc']))}: {told}") from None
 
 
 def speaker_of(message: MessageBody, *, infer: bool) -> Row:
@@ -127,6 +142,8 @@ def change(
     """
     if text is None and metadata is None and expiration_date is UNSAID:
         raise ValueError("At least one of text, metadata, or expiration_date must be provided.")
+    if not isinstance(metadata, Mapping | None):
+        raise ValueError("metadata must be a dict, such as {'mood': 'good'}")
     ends = None if expiration_date is UNSAID else ending(last_day(expiration_date))
     is_over = memory["state"] == "expired"
     if is_over and expiration_date is not UNSAID:
@@ -166,14 +183,21 @@ def changes_of(memories: Palimpsest, memory_id: str) -> list[Row]:
 
 
 def owners_meant(memories: Palimpsest, filters: Any) -> Iterator[Filters]:
-    """The filters for each owner they apply to: the user, or all owners if none is named."""
+    """The filters for each owner they apply to: the user, or all owners if none is named.
+
+    ValueError if they are malformed.
+    """
     given = dict(filters or {})
     who = entities(given)
     rest = {name: value for name, value in given.items() if name not in ENTITIES}
     about = {name: who[name] for name in SAID_BY if name in who}
     owners = [who["user_id"]] if "user_id" in who else memories.reader.owners()
     for owner_id in owners:
-        yield parse_filters({**beside_metadata(rest), **about, "user_id": owner_id})
+        try:
+            wanted = parse_filters({**beside_metadata(rest), **about, "user_id": owner_id})
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+        yield wanted
 
 
 def expired_too(given: Mapping[str, Any]) -> dict[str, bool]:
@@ -201,13 +225,15 @@ def rows_of(memories: Palimpsest, wanted: Filters, *, show_expired: bool = False
 
 
 def entities(given: Mapping[str, Any]) -> dict[str, str]:
-    """The ids among arguments or filters; ValueError if there is none."""
+    """The ids among arguments or filters; ValueError if there is none, or one is blank."""
     who = {name: str(given[name]).strip() for name in ENTITIES if given.get(name) is not None}
     if not who:
         raise ValueError(
             f"name at least one of {', '.join(ENTITIES)}: add(..., user_id='ada'),"
             " search(..., filters={'user_id': 'ada'})"
         )
+    if blank := [name for name, value in who.items() if not value]:
+        raise ValueError(f"{blank[0]} is blank: give an id such as 'ada', or leave it out")
     return who
 
 
@@ -218,16 +244,26 @@ def owner_of(who: Mapping[str, str]) -> str:
 
 def refuse_wrong(given: Mapping[str, Any], filters: Any, top_k: int, threshold: float = 0) -> None:
     """ValueError for ids given outside the filters, and for an argument of a wrong type or size."""
-    if wrong := given.keys() & {*ENTITIES}:
-        raise ValueError(f"{', '.join(sorted(wrong))}: use filters={{'user_id': '...'}} instead")
+    if wrong := [name for name in ENTITIES if name in given]:
+        raise ValueError(f"{', '.join(wrong)}: use filters={dict.fromkeys(wrong, '...')} instead")
+    if given.get("reference_date") is not None:
+        raise ValueError("reference_date: leave it out; no score depends on a date")
     if not isinstance(filters, Mapping | None):
         raise ValueError("filters must be a dict, such as {'user_id': 'ada'}")
-    if type(top_k) is not int or top_k < 1:
-        raise ValueError("top_k must be a positive number")
+    if type(top_k) is not int or top_k < 0:
+        raise ValueError("top_k must be a whole number, 0 or more")
     if type(threshold) not in (int, float) or not -1 <= threshold <= 1:
         raise ValueError("threshold must be a number from -1 to 1")
     if not isinstance(given.get("show_expired"), bool | None):
         raise ValueError("show_expired must be true or false")
+
+
+def require_query(query: Any) -> None:
+    """ValueError for a query that is no text, or is blank or too long."""
+    try:
+        QUERIES.validate_python(query)
+    except ValidationError as error:
+        raise ValueError(f"query: {first_rule(error)}") from None
 
 
 def nearest(
@@ -265,8 +301,10 @@ def beside_metadata(filters: Mapping[str, Any]) -> Row:
     for name, asked in filters.items():
         if name in ("AND", "OR", "NOT"):
             found[name] = [beside_metadata(one) for one in parts_of(asked)]
+        elif name == "metadata" and isinstance(asked, dict) and asked.keys() - COMPARISONS.keys():
+            raise UsageError("name keys of the metadata beside the ids, not under `metadata`")
         else:
-            (found if name in FIELDS else about)[name] = asked
+            (found if name in FIELDS or name == "user_id" else about)[name] = asked
     return {**found, "metadata": about} if about else found
 
 

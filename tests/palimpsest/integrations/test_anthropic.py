@@ -217,7 +217,11 @@ def test_a_wrong_argument_is_named(
     call(tool, "create", path="/memories/a.md", file_text="Ada rows\nAda sings")
     before = memories.position
     one, both = tool, AsyncPalimpsestMemoryTool(memories, "ada")
-    for calling in (lambda: one.call(given), lambda: asyncio.run(both.call(given))):
+    calls: list[Callable[[], Any]] = [
+        lambda: one.call(given),
+        lambda: asyncio.run(both.call(given)),
+    ]
+    for calling in calls:
         with pytest.raises(ToolError) as told:
             calling()
         assert [words for words in said if words not in str(told.value)] == [], told.value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +156,20 @@ def test_an_update_sets_the_last_day_of_all_that_would_outlive_it(memory: Memory
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
+        ({"query": "  "}, "query: is blank"),
+        ({"query": None}, "query: should be a valid string"),
+        ({"query": "x" * 40_000}, "query: is over"),
         ({"top_k": "3"}, "top_k must be"),
+        ({"top_k": -1}, "top_k must be a whole number, 0 or more"),
+        ({"reference_date": "2026-01-01"}, "reference_date: leave it out"),
+        ({"agent_id": "guide"}, r"use filters={'agent_id': '\.\.\.'}"),
+        ({"user_id": "ada", "run_id": "r"}, r"{'user_id': '\.\.\.', 'run_id': '\.\.\.'}"),
+        ({"filters": {"user_id": " "}}, "user_id is blank"),
+        ({"filters": {"agent_id": ""}}, "agent_id is blank"),
+        ({"filters": {"user_id": "*"}}, "name one user_id"),
+        ({"filters": {"user_id": "ada", "OR": [{"user_id": "bob"}]}}, "one user_id"),
+        ({"filters": {"user_id": "ada", "AND": [{"user_id": "bob"}]}}, "name one user_id"),
+        ({"filters": {"user_id": "ada", "metadata": {"cup": "blue"}}}, "beside the ids"),
         ({"top_k": 2.5}, "top_k must be"),
         ({"threshold": "low"}, "threshold must be a number from -1 to 1"),
         ({"threshold": 70}, "threshold must be a number from -1 to 1"),
@@ -166,8 +180,57 @@ def test_an_update_sets_the_last_day_of_all_that_would_outlive_it(memory: Memory
     ],
 )
 def test_an_argument_of_a_wrong_type_is_told(memory: Memory, wrong: Any, why: str) -> None:
-    with pytest.raises((ValueError, UsageError), match=why):
-        memory.search("tea", **{"filters": {"user_id": "ada"}, **wrong})
+    with pytest.raises(ValueError, match=why):
+        memory.search(**{"query": "tea", "filters": {"user_id": "ada"}, **wrong})
+
+
+def test_what_mem0_takes_is_taken(memory: Memory) -> None:
+    memory.add("Ada likes tea", user_id="ada")
+    ada: dict[str, Any] = {"user_id": "ada"}
+    assert memory.search("tea", filters=ada, threshold=None) == memory.search("tea", filters=ada)
+    assert memory.search("tea", filters=ada, top_k=0) == {"results": []}
+    assert memory.get_all(filters=ada, top_k=0) == {"results": []}
+    twice = {**ada, "AND": [ada]}
+    assert memory.search("tea", filters=twice) == memory.search("tea", filters=ada)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"memory_type": "procedural_memory"}, "memory_type: leave it out; add takes messages, us"),
+        ({"actor_id": "x"}, "actor_id: leave it out; add takes"),
+        ({"expiration_date": 5}, "expiration_date must be a date string in YYYY-MM-DD format"),
+        ({"expiration_date": "soon"}, "expiration_date must be a valid date in YYYY-MM-DD format"),
+        ({"user_id": " "}, "user_id is blank"),
+    ],
+)
+def test_a_wrong_argument_of_add_is_told(memory: Memory, wrong: Any, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        memory.add("Ada likes tea", **{"user_id": "ada", **wrong})
+    assert memory.get_all(filters={"user_id": "ada"}) == {"results": []}
+
+
+def test_a_moment_is_an_expiry_on_its_day(memory: Memory) -> None:
+    memory.add("Ada likes tea", user_id="ada", expiration_date=datetime(2999, 1, 2, 3, tzinfo=UTC))
+    [row] = memory.get_all(filters={"user_id": "ada"})["results"]
+    assert row["expiration_date"] == "2999-01-02"
+
+
+def test_delete_all_takes_what_mem0s_does(memory: Memory) -> None:
+    memory.add("Ada likes tea", user_id="ada")
+    for wrong, why in (({"user_id": ""}, "user_id is blank"), ({}, "name at least one")):
+        with pytest.raises(ValueError, match=why):
+            memory.delete_all(**wrong)
+    with pytest.raises(TypeError, match="filters"):
+        memory.delete_all(filters={"user_id": "ada"})  # type: ignore[call-arg]
+    memory.delete_all("ada")
+    assert memory.get_all(filters={"user_id": "ada"}) == {"results": []}
+
+
+def test_an_update_to_metadata_that_is_no_dict_is_refused(memory: Memory) -> None:
+    first = memory.add("Ada likes tea", user_id="ada")["results"][0]["id"]
+    with pytest.raises(ValueError, match="metadata must be a dict"):
+        memory.update(first, metadata=5)
 
 
 def test_blanks_around_an_id_do_not_count(memory: Memory) -> None:

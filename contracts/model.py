@@ -29,9 +29,13 @@ IN_PLAIN_WORDS = {
 }
 """Messages about files, in place of pydantic's, by the type of error."""
 NOT_UNICODE = (
-    "is not valid Unicode: perhaps it was cut inside a surrogate pair, such as after \\ud83d"
+    "is not valid Unicode: perhaps it is not in UTF-8, or was cut inside a surrogate pair, such as"
+    " after \\ud83d"
 )
 """What every door says about a text that cannot be encoded in UTF-8."""
+NOT_JSON = "holds what JSON does not have: give a date as text, and a tuple or a set as a list"
+_RULES = {"string_unicode": NOT_UNICODE, "invalid-json-value": NOT_JSON}
+"""Rules in place of pydantic's, by the type of error."""
 
 
 class Model(BaseModel):
@@ -48,7 +52,8 @@ class Strict(Model):
 
 def rule_of(problem: ErrorDetails) -> str:
     """The rule that a value breaks, in the words of every door."""
-    return NOT_UNICODE if problem["type"] == "string_unicode" else in_our_words(problem["msg"])
+    rule = _RULES.get(problem["type"]) or in_our_words(problem["msg"])
+    return f"has a key that {rule}" if problem["loc"][-1:] == ("[key]",) else rule
 
 
 def in_our_words(message: str) -> str:

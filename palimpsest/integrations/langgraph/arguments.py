@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf
 from typing import Any, TypeVar
 
 from langgraph.store.base import Op
 from pydantic import TypeAdapter, ValidationError
 
-from palimpsest.contracts.candidate import Metadata, Text
+from palimpsest.contracts.candidate import LONGEST_SECONDS, Metadata, Text
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.model import first_rule, utf8
 
 Checked = TypeVar("Checked")
 VALUES: TypeAdapter[dict[str, Any]] = TypeAdapter(Metadata)
 TEXTS: TypeAdapter[str] = TypeAdapter(Text)
+LONGEST_MINUTES = int(LONGEST_SECONDS) // 60
 
 
 def require_arguments(op: Op) -> None:
@@ -36,8 +36,11 @@ def require_arguments(op: Op) -> None:
         if number is not None and (type(number) is not int or number < least):
             raise UsageError(f"`{name}` must be a whole number, {least} or more")
     ttl = getattr(op, "ttl", None)
-    if ttl is not None and (type(ttl) not in (int, float) or not 0 < ttl < inf):
-        raise UsageError("`ttl` must be a number of minutes, more than 0: 7 days are 10_080")
+    if ttl is not None and (type(ttl) not in (int, float) or not 0 < ttl <= LONGEST_MINUTES):
+        raise UsageError(
+            "`ttl` must be a number of minutes, more than 0 (7 days are 10_080) and at most"
+            f" {LONGEST_MINUTES:_}, which is a hundred years"
+        )
 
 
 def check_value(kind: TypeAdapter[Checked], found: Any, what: str) -> Checked:

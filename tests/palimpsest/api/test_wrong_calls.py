@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -18,7 +18,7 @@ import pytest
 
 from palimpsest import Palimpsest, PalimpsestError, RefusedError, StoreError, UsageError
 from palimpsest.contracts.evidence import Verdict
-from palimpsest.contracts.model import NOT_UNICODE
+from palimpsest.contracts.model import NOT_JSON, NOT_UNICODE
 from palimpsest.contracts.requests import ComposeRequest, JoinSelection, Selection, SettleRequest
 from palimpsest.streams.policies import load_policy
 
@@ -459,6 +459,7 @@ def test_an_unknown_argument_is_not_dropped(memories: Palimpsest) -> None:
         ("recall", {"query": ""}, "recall: `query` is blank"),
         ("unmerge", {"memory_id": A}, "unmerge: name exactly one of"),
         ("unmerge", {"decision_id": None}, "unmerge: name exactly one of"),
+        ("update", {"metadata": {"a": [date(2026, 1, 1)]}}, f"`metadata` {NOT_JSON}"),
         ("update", {"metadata": {"a": ["\ud800"]}}, f"`metadata` {NOT_UNICODE}"),
         ("update", {"metadata": {"\ud800": 1}}, f"`metadata` {NOT_UNICODE}"),
         ("decisions", {"decision": "auto_rejct"}, "decisions: `decision` should be one of stored,"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -86,6 +86,10 @@ def test_an_item_that_is_not_indexed_comes_after_all_that_are(
         *(
             (PutOp(ADA, "b", SUSHI, ttl=as_is(ttl)), "`ttl` must be a number of minutes")
             for ttl in ("7d", 0, -1.0, True, float("nan"), float("inf"))
+        ),
+        *(
+            (PutOp(ADA, "b", SUSHI, ttl=ttl), "at most 52_596_000, which is a hundred years")
+            for ttl in (52_596_001, 1e308)
         ),
     ],
 )
@@ -376,11 +380,21 @@ def test_a_value_is_the_callers_own(items: PalimpsestStore) -> None:
     assert got(items, "a").value == value
 
 
-@pytest.mark.parametrize("value", [{"text": object()}, {"at": {1, 2}}, {"text": "x" * 40_000}])
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ({"text": object()}, "a value breaks a rule: it holds what JSON does not have"),
+        ({"at": {1, 2}}, "a tuple or a set as a list"),
+        ({**PIZZA, "on": date(2026, 1, 1)}, "give a date as text"),
+        ({**PIZZA, "days": [{"on": datetime(2026, 1, 1, tzinfo=UTC)}]}, "give a date as text"),
+        ({**PIZZA, 5: 1}, "a value breaks a rule: it has a key that should be a valid string"),
+        ({"text": "x" * 40_000}, "the text of a value breaks a rule: it is over"),
+    ],
+)
 def test_what_the_log_cannot_keep_is_refused(
-    items: PalimpsestStore, memories: Palimpsest, value: dict[str, Any]
+    items: PalimpsestStore, memories: Palimpsest, value: dict[str, Any], why: str
 ) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match=why):
         items.put(ADA, "a", value)
     assert items.get(ADA, "a") is None
     assert memories.position == 0

@@ -73,6 +73,16 @@ class Shell(TyperGroup):
         super().__init__(**settings)
         self.commands = Commands()
 
+    def main(self, *args: Any, **settings: Any) -> Any:
+        """Run the command line; wrong usage keeps its status even if nobody can be told."""
+        try:
+            return super().main(*args, **settings)
+        except OSError as full:
+            if not isinstance(full.__context__, typer.TyperException):
+                raise
+            drop(sys.stderr)
+            sys.exit(full.__context__.exit_code)
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help from the index: no command is imported for it."""
         outlined = copy(self)
@@ -140,7 +150,10 @@ def _common_first(args: list[str]) -> tuple[list[str], list[str]]:
 
 def _report(ctx: Any, problem: Problem, status: int) -> int:
     _print_document(ctx, problem)
-    Output(as_json=False).problem(problem.detail)
+    try:
+        Output(as_json=False).problem(problem.detail)
+    except OSError:
+        drop(sys.stderr)  # nobody can be told; the status says what it is
     return status
 
 

@@ -36,6 +36,7 @@ def main() -> None:
     """Run the command line and end the process with its exit status."""
     end_on_signals()
     _replace_closed_streams()
+    _read_arguments_as_utf8()
     end = _QuickEnd()
     atexit.register(end)  # before a command's own handlers, so that it runs after them
     from palimpsest.cli import main as cli
@@ -46,6 +47,20 @@ def main() -> None:
         if exit_.code is None or isinstance(exit_.code, int):
             end.status = exit_.code or 0
         raise
+
+
+def _read_arguments_as_utf8() -> None:
+    """Start again in Python's UTF-8 mode if a locale without UTF-8 cannot read an argument."""
+    unread = [word for word in sys.argv[1:] if any("\udc80" <= c <= "\udcff" for c in word)]
+    if not unread or sys.getfilesystemencoding() == "utf-8":
+        return
+    try:
+        for word in unread:
+            os.fsencode(word).decode()
+    except UnicodeDecodeError:
+        return  # it is no UTF-8: whoever reads the argument says so
+    again = [sys.executable, "-X", "utf8", *sys.orig_argv[1:]]
+    os.execv(again[0], again)  # noqa: S606 - the same command once more
 
 
 def _replace_closed_streams() -> None:

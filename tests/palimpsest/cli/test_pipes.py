@@ -72,6 +72,49 @@ def test_a_full_disk_behind_standard_output_is_told_in_a_sentence(
     ]
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux")  # noqa: PTH110
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        (["nonsense"], 2),
+        (["get"], 2),
+        (["get", "nothing"], 3),
+        (["get", "nothing", "--json"], 3),
+        (["--store", "missing", "get", "nothing"], 4),
+    ],
+    ids=str,
+)
+def test_an_error_that_cannot_be_written_keeps_its_status(
+    palimpsest: CommandLine, command: list[str], status: int
+) -> None:
+    palimpsest.json("add", "ada", "Ada has a dog")
+    said = [sys.executable, "-m", "palimpsest", "--store", str(palimpsest.store), *command]
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        done = subprocess.run(said, stdout=subprocess.DEVNULL, stderr=full, check=False)
+    assert done.returncode == status
+
+
+ASCII = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+"""An environment in which Python reads the command line as ASCII."""
+
+
+def test_arguments_are_utf8_in_a_locale_without_it(palimpsest: CommandLine) -> None:
+    words = [sys.executable, "-m", "palimpsest", "--store", str(palimpsest.store)]
+    for command in (["add", "zoë", "Zoë likes tea"], ["list", "zoë"]):
+        done = subprocess.run([*words, *command], capture_output=True, check=False, env=ASCII)
+        assert (done.returncode, done.stderr) == (0, b"")
+    assert "Zoë likes tea" in done.stdout.decode()
+
+
+def test_an_argument_in_another_encoding_is_told(palimpsest: CommandLine) -> None:
+    words = [sys.executable, "-m", "palimpsest", "--store", str(palimpsest.store), "--json"]
+    said = ["add", "ada", "Zoë likes tea".encode("latin-1")]
+    for env in (os.environ, ASCII):
+        done = subprocess.run([*words, *said], capture_output=True, check=False, env=env)
+        assert done.returncode == 1
+        assert b"perhaps it is not in UTF-8" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("command", "closed"),
     [

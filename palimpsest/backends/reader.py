@@ -174,7 +174,7 @@ class Reader:
 
     def refresh(self) -> None:
         """Repair the projections and catch up, as `Upkeep.refresh` does."""
-        self._require_filled()
+        self._require_readable()
         self.upkeep.refresh()
 
     def wait_for(self, position: int, timeout: float) -> None:
@@ -195,7 +195,7 @@ class Reader:
 
     def ledger(self, owner_id: str) -> Ledger:
         """An owner's current ledger; needs neither the lock nor a projection."""
-        self._require_filled()
+        self._require_readable()
         owners = self._owners
         owners.catch_up()
         ledger = owners.get(owner_id).ledger
@@ -204,7 +204,7 @@ class Reader:
 
     def ledger_if_small(self, owner_id: str) -> Ledger | None:
         """Like `ledger`, but None for a large owner not in memory: folding would take too long."""
-        self._require_filled()
+        self._require_readable()
         owners = self._owners
         owners.catch_up()
         if owners.loaded(owner_id) is None:
@@ -233,7 +233,9 @@ class Reader:
         """The ledgers in memory: reading and deciding share them."""
         return Owners(self.log)
 
-    def _require_filled(self) -> None:
+    def _require_readable(self) -> None:
+        """Raise StoreError if the log is not in its place, or no projector has filled the store."""
+        self.log.require_in_place()
         if self._of_cluster and not self.log.head() and not self.follows():
             raise StoreError(nothing_follows(self.folder))
 

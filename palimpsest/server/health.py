@@ -13,6 +13,7 @@ from palimpsest.server.gate import admitted
 from palimpsest.streams.cluster.registry import Board, Figure
 
 PROMETHEUS = "text/plain; version=0.0.4"
+REPLACED = "not ready: the store was moved, deleted or replaced: restart the server\n"
 
 FIGURES = (
     Figure(
@@ -62,14 +63,17 @@ def routes(
     ready: Callable[[], bool],
 ) -> list[BaseRoute]:
     """The routes of these endpoints; the first two need no token."""
+    log = store.store.reader.log  # here, because `reader` waits for the store's calls
 
     async def healthz(_request: Request) -> Response:
         return PlainTextResponse("alive\n")
 
     async def readyz(_request: Request) -> Response:
-        if ready():
-            return PlainTextResponse("ready\n")
-        return PlainTextResponse("not ready: starting, or stopping\n", 503)
+        if not ready():
+            return PlainTextResponse("not ready: starting, or stopping\n", 503)
+        if not log.in_place:
+            return PlainTextResponse(REPLACED, 503)
+        return PlainTextResponse("ready\n")
 
     async def metrics(request: Request) -> Response:
         admitted(request).caller.require_role("operator")

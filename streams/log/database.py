@@ -179,16 +179,21 @@ class Database:
             raise
 
     def require_in_place(self) -> None:
-        """Raise StoreError if the file was moved, deleted or replaced: a write would be lost."""
-        try:
-            found = _inode(self._place.stat()) if self._inode is not None else None
-        except OSError:
-            found = None
-        if found != self._inode:
+        """Raise StoreError unless `in_place`: a write would be lost, and an answer outdated."""
+        if not self.in_place:
             raise StoreError(
                 f"{self.path} is no longer the file that was opened: it was moved, deleted or"
                 " replaced, so nothing was written. Open the store again, and restart a server"
             )
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the file is where it was opened: not moved, deleted or replaced."""
+        try:
+            found = _inode(self._place.stat()) if self._inode is not None else None
+        except OSError:
+            found = None
+        return found == self._inode
 
     @property
     def in_transaction(self) -> bool:

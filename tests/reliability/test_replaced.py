@@ -1,4 +1,5 @@
-"""A store whose folder is moved, deleted or replaced while it is open: no write is acknowledged."""
+"""A store whose folder is moved, deleted or replaced while it is open: no write is acknowledged,
+and no answer is from the old file."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def replace(store: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [move, delete_log, replace])
-def test_a_store_that_is_not_in_its_place_takes_no_write(
+def test_a_store_that_is_not_in_its_place_takes_no_write_and_answers_nothing(
     change: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api, "load_engine", load_stub)
@@ -46,6 +47,14 @@ def test_a_store_that_is_not_in_its_place_takes_no_write(
             memories.submit(AFTER)
         with pytest.raises(StoreError, match="moved, deleted or replaced"):
             memories.verify()
+        for read in (
+            lambda: memories.recall("ada", "Where does Ada live?"),
+            lambda: memories.list("ada"),
+            lambda: memories.find("ada", "Oslo"),
+            lambda: memories.sql("FROM memories"),
+        ):
+            with pytest.raises(StoreError, match="moved, deleted or replaced"):
+                read()
     if change is replace:
         with Palimpsest.open(store) as memories:
             assert memories.verify()["differences"] == 0

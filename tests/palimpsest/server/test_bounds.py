@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import socket
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,25 @@ def test_a_token_and_the_server_have_only_so_many_at_once(tmp_path: Path) -> Non
         assert (await server.ask("GET", "/healthz", name=None)).status_code == 200
 
     bounded(tmp_path, RequestLimits(at_once=4, at_once_by_token=2), used)
+
+
+def test_a_server_whose_store_was_replaced_is_not_ready(tmp_path: Path) -> None:
+    async def used(server: Server) -> None:
+        await server.add("Ada has a dog")
+        assert (await server.ask("GET", "/readyz", name=None)).text == "ready\n"
+        log = server.twin.store.folder / "log.sqlite"
+        moved = log.rename(log.with_name("moved"))
+        shutil.copyfile(moved, log)
+        answer = await server.ask("GET", "/readyz", name=None)
+        assert (answer.status_code, answer.text) == (
+            503,
+            "not ready: the store was moved, deleted or replaced: restart the server\n",
+        )
+        assert (await server.ask("GET", "/v1/owners/ada/memories")).status_code == 503
+        moved.replace(log)
+        assert (await server.ask("GET", "/readyz", name=None)).status_code == 200
+
+    bounded(tmp_path, RequestLimits(), used)
 
 
 @pytest.fixture

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
+
+from msgspec import Struct
 
 from palimpsest.streams.core.ledger import Ledger, Memory
 from palimpsest.streams.core.moment import face_moment
@@ -16,8 +18,8 @@ from palimpsest.streams.core.walk import holds
 from palimpsest.streams.guard import (
     Reading,
     begins_otherwise,
-    frame,
     kept_for_frames,
+    kept_frame,
     kept_frame_keys,
 )
 
@@ -32,7 +34,7 @@ def by_frame(hits: Sequence[Hit], same: Callable[[Hit, Hit], bool]) -> list[list
     groups: list[list[Hit]] = []
     for hit in hits[:MOST]:
         for group in groups:
-            if all(same(other, hit) for other in group):
+            if same(group[0], hit) and all(same(other, hit) for other in group[1:]):
                 group.append(hit)
                 break
         else:
@@ -40,18 +42,27 @@ def by_frame(hits: Sequence[Hit], same: Callable[[Hit, Hit], bool]) -> list[list
     return groups + [[hit] for hit in hits[MOST:]]
 
 
-class Framed(NamedTuple):
-    """A memory in the form that frames compare; computed once for many comparisons."""
+class Framed(Struct, eq=False):
+    """A memory in the form that frames compare: one of its texts, and its keys.
+
+    Only few are read, because most pairs share no key.
+    """
 
     memory: Memory
-    reading: Reading
+    text: str
+    names: tuple[str, ...]
     keys: frozenset[int]
+
+    @property
+    def reading(self) -> Reading:
+        """The text as frames compare it."""
+        return kept_for_frames(self.text, self.names)
 
 
 def framed(memory: Memory, names: tuple[str, ...], text: str | None = None) -> Framed:
     """A memory in the form that frames compare: by one of its wordings, or else by its face."""
     text = memory.text if text is None else text
-    return Framed(memory, kept_for_frames(text, names), frozenset(kept_frame_keys(text, names)))
+    return Framed(memory, text, names, frozenset(kept_frame_keys(text, names)))
 
 
 def of_one_frame(ledger: Ledger, one: Framed, other: Framed) -> bool:
@@ -59,7 +70,7 @@ def of_one_frame(ledger: Ledger, one: Framed, other: Framed) -> bool:
     return (
         not one.keys.isdisjoint(other.keys)  # most pairs share none
         and one.memory.namespace == other.memory.namespace
-        and frame(one.reading, other.reading)
+        and kept_frame(one.text, other.text, one.names)
         and not (one.memory.former or other.memory.former)
         and not told_apart(ledger, one.memory, other.memory)
     )

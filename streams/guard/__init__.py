@@ -13,6 +13,7 @@ from palimpsest.streams.guard.frames import begins_otherwise, frame, frame_keys,
 from palimpsest.streams.guard.identity import guard_hash
 from palimpsest.streams.guard.kept import (
     kept_for_frames,
+    kept_frame,
     kept_frame_keys,
     kept_reading,
     kept_saying,
@@ -35,6 +36,7 @@ __all__ = [
     "guard_hash",
     "is_note",
     "kept_for_frames",
+    "kept_frame",
     "kept_frame_keys",
     "kept_reading",
     "kept_saying",

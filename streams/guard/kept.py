@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from palimpsest.streams.guard.changes import tells_change
 from palimpsest.streams.guard.data.tables import BUILT_IN, Tables
-from palimpsest.streams.guard.frames import frame_keys
+from palimpsest.streams.guard.frames import frame, frame_keys
 from palimpsest.streams.guard.names import said_of_owner, subject_of
 from palimpsest.streams.guard.present import as_present
 from palimpsest.streams.guard.reading import READS_EVERY_SCRIPT, Reading, read
@@ -75,6 +75,12 @@ def kept_frame_keys(text: str, names: tuple[str, ...]) -> tuple[int, ...]:
     return (_keys if len(text) <= SHORT else _keys.__wrapped__)(text, names)
 
 
+def kept_frame(one: str, other: str, names: tuple[str, ...]) -> bool:
+    """Whether two texts share a frame; recalls compare the same ones again and again."""
+    keep = _frame if max(len(one), len(other)) <= SHORT else _frame.__wrapped__
+    return keep(one, other, names)
+
+
 def kept_subject(text: str, names: tuple[str, ...]) -> str | None:
     """Whom a text is about, as from `subject_of`."""
     return (_subject if len(text) <= SHORT else subject_of)(text, names)
@@ -115,3 +121,8 @@ def _saying(text: str, names: tuple[str, ...]) -> Saying:
 @lru_cache(maxsize=32_768)
 def _keys(text: str, names: tuple[str, ...]) -> tuple[int, ...]:
     return tuple(map(hash, frame_keys(kept_for_frames(text, names))))
+
+
+@lru_cache(maxsize=32_768)
+def _frame(one: str, other: str, names: tuple[str, ...]) -> bool:
+    return frame(kept_for_frames(one, names), kept_for_frames(other, names))

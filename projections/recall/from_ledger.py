@@ -8,8 +8,9 @@ from __future__ import annotations
 import heapq
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import chain
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple, TypeGuard
 
@@ -37,6 +38,8 @@ MOST_IN_MEMORY = 100_000
 FUSION = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke & Buettcher, 2009)."""
 NOT_MENTIONED: Mapping[str, int] = MappingProxyType({})
+AT_ONCE = 256
+"""Number of memories whose scores are read at once."""
 FEW_CHANGED = 4
 """If more than a quarter of the memories have changed, all are looked at again."""
 
@@ -133,14 +136,10 @@ class Recollection:
 
     def _ranked(self, scores: Scores, order: Numbers) -> Iterator[Ranked]:
         """All memories, the best first, computed lazily."""
-        tied: list[Ranked] = []
-        for number in order:
-            ranked = Ranked(self._memories[number], float(scores[number]))
-            if tied and tied[0].score > ranked.score:
-                yield from tied if len(tied) == 1 else sorted(tied, key=in_order)
-                tied = []
-            tied.append(ranked)
-        yield from sorted(tied, key=in_order)
+        for start in range(0, len(order), AT_ONCE):
+            numbers = order[start : start + AT_ONCE]
+            memories = map(self._memories.__getitem__, numbers.tolist())
+            yield from map(Ranked, memories, scores[numbers].tolist())
 
     def _near(self, heads: Sequence[Memory], numbers: Numbers, floor: float) -> Numbers:
         """Those of `numbers` whose face has a cosine of `floor` or more to one of the heads."""
@@ -184,8 +183,8 @@ class Recollection:
         """
         looked_at: dict[int, _Known] = {}
         count = len(self._memories)
-        last = self._memories[-1].members[0].place if self._memories else 0
-        for entry in sorted(changed, key=attrgetter("place")):
+        last = _by_age(self._memories[-1].members[0]) if self._memories else None
+        for entry in sorted(changed, key=_by_age):
             number = self._number_of.get(entry.id)
             if entry.memory.members[0] is not entry:  # it is in an older memory now
                 if number is not None:
@@ -194,7 +193,7 @@ class Recollection:
                 continue
             known = self._known[entry.id] = self._looked_at(entry.memory)
             if number is None and known.rows:
-                if entry.place < last:
+                if last is not None and _by_age(entry) < last:
                     return False
                 number, count = count, count + 1
             elif number is not None and not known.rows:
@@ -227,6 +226,7 @@ class Recollection:
                 known = self._looked_at(memory)
             self._known[memory.id] = known
         found = [known for known in self._known.values() if known.rows]
+        found.sort(key=lambda known: _by_age(known.memory.members[0]))
         self._memories = [known.memory for known in found]
         self._number_of = {memory.id: number for number, memory in enumerate(self._memories)}
         self._statement_of = np.fromiter(
@@ -277,6 +277,11 @@ class Recollection:
             self._room[:held] = self._units
         self._room[held:total] = units
         self._units = self._room[:total]
+
+
+def _by_age(first: Entry) -> tuple[datetime, str]:
+    """A sort key for memories: in this order they are numbered, as ties are (`in_order`)."""
+    return first.decided_at, first.id
 
 
 class Recollections:

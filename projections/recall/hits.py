@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, islice
 from operator import itemgetter
-from typing import Literal, NamedTuple, cast
+from typing import Literal, cast
+
+from msgspec import Struct
 
 from palimpsest.contracts.shown import Recalled
 from palimpsest.projections.recall.collapse import Folding
@@ -19,7 +21,7 @@ from palimpsest.streams.core.frames import MOST, by_face_moment, by_frame, frame
 from palimpsest.streams.core.ledger import Ledger, Memory
 
 
-class Ranked(NamedTuple):
+class Ranked(Struct, frozen=True, gc=False):
     """A memory and its score."""
 
     memory: Memory

@@ -24,6 +24,7 @@ from palimpsest.projections.recall.from_lance import recall as recall_stored
 from palimpsest.projections.recall.from_ledger import Query, Recollection
 from palimpsest.projections.recall.hits import Ranked, RecallOptions, hits
 from palimpsest.projections.recall.mentions import MentionIndex, identifiers
+from palimpsest.projections.recall.sayings import Sayings
 from palimpsest.projections.recall.session import own_memories
 from palimpsest.projections.shown.memory import Weighing
 from palimpsest.queries.show import rules_at
@@ -160,7 +161,7 @@ def _of_ledger(
         words = ranked_by_words(ledger, question, unembedded=vector is not None)
     if vector is None or recollection is None:
         return _bounded(
-            question, hits(ledger, words, wanted, names), replace(wanted, min_score=None)
+            question, hits(ledger, words, wanted, Sayings(names)), replace(wanted, min_score=None)
         )
     mentioning: dict[str, int] = {}
     if index is not None and wanted.hybrid is not False:

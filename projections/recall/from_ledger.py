@@ -22,6 +22,7 @@ from palimpsest.contracts.shown import Recalled
 from palimpsest.projections.base.vectors import decoded
 from palimpsest.projections.recall.collapse import DECIMALS
 from palimpsest.projections.recall.hits import LOOKED_AT, Ranked, RecallOptions, hits, in_order
+from palimpsest.projections.recall.sayings import Sayings
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.search.cosine.kernels import products
 
@@ -63,6 +64,7 @@ class Recollection:
         self.ledger = ledger
         self.dimension = dimension
         self.model = ledger.model
+        self._sayings = Sayings(ledger.names)
         self._seen = -1
         self._known: dict[str, _Known] = {}
         self._rows: dict[int, range] = {}
@@ -110,7 +112,9 @@ class Recollection:
             ranked = self._ranked(scores, order)
             if others:
                 ranked = heapq.merge(ranked, others, key=in_order)
-        return hits(self.ledger, ranked, wanted, names, near, find)
+        if self._sayings.names != names or self._sayings.is_full:
+            self._sayings = Sayings(names)
+        return hits(self.ledger, ranked, wanted, self._sayings, near, find)
 
     def _fused(
         self,

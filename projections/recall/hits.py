@@ -15,9 +15,10 @@ from palimpsest.contracts.shown import Recalled
 from palimpsest.projections.recall.collapse import Folding
 from palimpsest.projections.recall.filter import Filter
 from palimpsest.projections.recall.newer import Newer, may_say_the_same, unsettled
+from palimpsest.projections.recall.sayings import Sayings
 from palimpsest.projections.recall.session import own_of
 from palimpsest.projections.shown.memory import Weighing, shown_memory
-from palimpsest.streams.core.frames import MOST, by_face_moment, by_frame, framed, of_one_frame
+from palimpsest.streams.core.frames import MOST, by_face_moment, by_frame, of_one_frame
 from palimpsest.streams.core.ledger import Ledger, Memory
 
 
@@ -86,19 +87,19 @@ def hits(
     ledger: Ledger,
     ranked: Iterable[Ranked],
     wanted: RecallOptions,
-    names: tuple[str, ...],
+    sayings: Sayings,
     near: Near | None = None,
     find: Find | None = None,
 ) -> list[Recalled]:
     """The best `k` that pass, from memories in order; each counts once.
 
     The hits of one frame stand together, the newest first, at the place of the best
-    (docs/guard.md). If the owner has `names`, declared or presumed, so do hits that the judge may
-    be asked to join; and the newest is also sought further down, because under another name it may
-    be far from the question. `near` quickly selects which of the memories further down are compared
+    (docs/guard.md). If the owner has names, declared or presumed, so do hits that the judge may be
+    asked to join; and the newest is also sought further down, because under another name it may be
+    far from the question. `near` quickly selects which of the memories further down are compared
     with the hits; `find` finds each by its id, however far down it is.
     """
-    left, gate = iter(ranked), _Gate(ledger, wanted)
+    names, left, gate = sayings.names, iter(ranked), _Gate(ledger, wanted)
     newer: dict[str, set[str]] = {}
     folds = _Folds(ledger, wanted.folding)
     for candidate in filter(gate.lets, left):
@@ -109,7 +110,7 @@ def hits(
         further = [*islice(left, LOOKED_AT if ledger.names else LOOKED_AT_PRESUMED)]
         left = chain(further, left)
         heads = [fold[0].memory for fold in folds.all]
-        among = Newer(ledger, names, heads, (one.memory for one in further))
+        among = Newer(ledger, sayings, heads, (one.memory for one in further))
         newer = {head.id: among.of(head) for head in heads}
         find = find or {one.memory.id: one for one in further}.get
         for candidate in filter(gate.lets, _newest_of(newer.values(), find)):
@@ -119,7 +120,7 @@ def hits(
         if folds.may_take(candidate) and gate.lets(candidate):
             folds.add(candidate, begins=False)
     found: list[list[Recalled]] = []
-    for groups in _together(ledger, _by_frame(ledger, folds.all, names), newer, names):
+    for groups in _together(ledger, _by_frame(ledger, folds.all, sayings), newer, names):
         shown: list[tuple[tuple[datetime, int], Recalled]] = []
         for group in groups:
             group.sort(key=_newest, reverse=True)
@@ -131,10 +132,10 @@ def hits(
 
 
 def _by_frame(
-    ledger: Ledger, folds: list[list[Ranked]], names: tuple[str, ...]
+    ledger: Ledger, folds: list[list[Ranked]], sayings: Sayings
 ) -> list[list[list[Ranked]]]:
     """The folds in groups of one frame, by the faces of their first memories."""
-    forms = [framed(fold[0].memory, names) for fold in folds[:MOST]]
+    forms = [sayings.of(fold[0].memory).face for fold in folds[:MOST]]
     groups = by_frame(range(len(folds)), lambda a, b: of_one_frame(ledger, forms[a], forms[b]))
     return [[folds[number] for number in group] for group in groups]
 

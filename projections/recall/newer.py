@@ -5,29 +5,16 @@ These are found by frames, and by pending questions to the judge. The result onl
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from palimpsest.streams.core.frames import (
-    Framed,
-    by_face_moment,
-    framed,
-    of_one_frame,
-    told_apart,
-)
+from palimpsest.projections.recall.sayings import Said, Sayings
+from palimpsest.streams.core.frames import by_face_moment, of_one_frame, told_apart
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
-from palimpsest.streams.guard import (
-    is_note,
-    kept_frame_keys,
-    kept_reading,
-    kept_saying,
-    kept_statements,
-    kept_subject,
-)
+from palimpsest.streams.guard import is_note, kept_reading, kept_subject
 
 STEPS = 2
 """Maximum number of questions between a memory and another wording of it; more would stray."""
-Words = tuple[str, ...]
+_NOBODY = frozenset[Memory]()
 
 REWORDED = 0.75
 """The cosine from which a question may be about two wordings of the same statement."""
@@ -64,45 +51,12 @@ class Newer:
     """Finds, among the heads and further memories, those that may replace one of the heads."""
 
     def __init__(
-        self,
-        ledger: Ledger,
-        names: tuple[str, ...],
-        heads: Sequence[Memory],
-        further: Iterable[Memory],
+        self, ledger: Ledger, sayings: Sayings, heads: Iterable[Memory], further: Iterable[Memory]
     ) -> None:
         self._ledger = ledger
-        self._names = names
-        near = [*heads, *further]
-        self._saying: defaultdict[Words, list[Memory]] = defaultdict(list)
-        self._said_before: defaultdict[Words, list[Memory]] = defaultdict(list)
-        faces: list[tuple[Memory, str, frozenset[int]]] = []
-        for memory in near:
-            text = memory.text
-            same, keys = kept_saying(text, names)
-            faces.append((memory, text, keys))
-            self._saying[same].append(memory)
-            if len(memory.members) > 1:
-                self._add_others(memory, text)
-        self._wordings = {head.id: self._wordings_of(head) for head in heads}
-        wanted = {
-            key
-            for wordings in self._wordings.values()
-            for forms in wordings.values()
-            for older in forms.values()
-            for key in older.keys
-        }
-        self._by_key: dict[int, list[tuple[Memory, str]]] = {}
-        for memory, text, keys in faces:
-            if not wanted.isdisjoint(keys):  # rarely
-                for statement in kept_statements(text, names):
-                    for key in wanted.intersection(kept_frame_keys(statement, names)):
-                        self._by_key.setdefault(key, []).append((memory, statement))
-
-    def _add_others(self, memory: Memory, face: str) -> None:
-        """File a memory under its further texts."""
-        for texts, by_saying in zip(_said(memory), (self._saying, self._said_before), strict=True):
-            for text in texts - {face}:
-                by_saying[kept_saying(text, self._names).same].append(memory)
+        self._sayings = sayings
+        self._near = {*heads, *further}
+        sayings.file(self._near)
 
     def of(self, head: Memory) -> set[str]:
         """The ids of the memories that may replace this one, or another wording of it.
@@ -111,10 +65,11 @@ class Newer:
         it is a change or another value; a given memory in which an update has replaced what the
         older one says; or a given memory that says the same except for one value.
         """
-        since = by_face_moment(head)
+        sayings, near = self._sayings, self._near
+        since = sayings.of(head).moment
         found = set[str]()
-        for wording, forms in self._wordings[head.id].items():
-            least = max(since, by_face_moment(wording))
+        for wording, said in self._wordings_of(head).items():
+            least = max(since, said.moment)
             found |= {
                 asking.memory.id
                 for asking, asked in _questions(self._ledger, wording)
@@ -124,27 +79,31 @@ class Newer:
             }
             found |= {
                 newer.id
-                for same in forms
-                for newer in self._said_before.get(same, ())
-                if by_face_moment(newer) > least and self._may_be_one(wording, newer)
+                for same in said.forms
+                for newer in near & sayings.before.get(same, _NOBODY)
+                if sayings.of(newer).moment > least and self._may_be_one(wording, newer)
             }
-            for older in forms.values():
-                mates = {mate for key in older.keys for mate in self._by_key.get(key, ())}
+            for older in said.forms.values():
+                mates = _NOBODY.union(*(near & sayings.by_key[key] for key in older.keys))
                 found |= {
                     newer.id
-                    for newer, statement in mates
-                    if by_face_moment(newer) > least
-                    and of_one_frame(self._ledger, older, framed(newer, self._names, statement))
+                    for newer in mates
+                    if sayings.of(newer).moment > least
+                    and any(
+                        of_one_frame(self._ledger, older, one)
+                        for one in sayings.statements_of(newer)
+                    )
                 }
         return found
 
-    def _wordings_of(self, head: Memory) -> dict[Memory, dict[Words, Framed]]:
-        """A memory and those that may say the same, each with what it says, by its words.
+    def _wordings_of(self, head: Memory) -> dict[Memory, Said]:
+        """A memory and those that may say the same, each with what it says.
 
         They say the same of the owner in the same words, or are near, with a pending question about
         both.
         """
-        found = {head: self._forms(head)}
+        sayings = self._sayings
+        found = {head: sayings.of(head)}
         new = [head]
         for _ in range(STEPS):
             steps, new = new, []
@@ -156,34 +115,19 @@ class Newer:
                 ]
                 others += [
                     other
-                    for same in found[memory]
-                    for other in self._saying.get(same, ())
+                    for same in found[memory].forms
+                    for other in self._near & sayings.now[same]
                     if other is not memory and self._may_be_one(memory, other)
                 ]
                 for other in others:
                     if other not in found:
-                        found[other] = self._forms(other)
+                        found[other] = sayings.of(other)
                         new.append(other)
         return found
 
     def _may_be_one(self, one: Memory, other: Memory) -> bool:
         """Whether two memories are of one namespace, and nobody has told them apart."""
         return one.namespace == other.namespace and not told_apart(self._ledger, one, other)
-
-    def _forms(self, memory: Memory) -> dict[Words, Framed]:
-        """What a memory says now: one form of texts that only call the owner otherwise."""
-        texts = {kept_saying(text, self._names).same: text for text in sorted(_said(memory)[0])}
-        return {same: framed(memory, self._names, text) for same, text in texts.items()}
-
-
-def _said(memory: Memory) -> tuple[set[str], set[str]]:
-    """The texts of a memory that say what it says now, and those from before an update."""
-    if len(memory.members) == 1:
-        return {memory.text}, set()  # the usual case
-    texts = {entry.text for entry in memory.members if entry.living}
-    if any(edge.over is not None or edge.forward is not None for edge in memory.edges()):
-        return {memory.text}, texts - {memory.text}
-    return {memory.text, *texts}, set()
 
 
 def _questions(ledger: Ledger, memory: Memory) -> Iterator[tuple[Entry, Entry]]:

@@ -8,6 +8,26 @@ from palimpsest.streams.core.ledger import Ledger
 
 Answer = TypeVar("Answer")
 
+TEXTS = frozenset(
+    {
+        "assertion",
+        "because",
+        "face",
+        "joined_text",
+        "newer_text",
+        "older_text",
+        "one_text",
+        "other_text",
+        "reasoning",
+        "text",
+        "words",
+    }
+)
+"""Fields of answers that hold a text, or what somebody wrote about one.
+
+All other fields hold words of the store, ids and names, which may be equal to a forgotten text.
+"""
+
 
 def forgotten_texts(ledger: Ledger) -> set[str]:
     """Forgotten texts that no living memory has, composed texts included."""
@@ -26,17 +46,17 @@ def forgotten_texts(ledger: Ledger) -> set[str]:
 
 
 def without(answer: Answer, texts: set[str]) -> Answer:
-    """The answer with these texts replaced by ""."""
-    return cast("Answer", _without(answer, texts)) if texts else answer
+    """The answer with "" instead of these texts, in the fields that hold texts."""
+    return cast("Answer", _without(answer, texts, "")) if texts else answer
 
 
-def _without(value: Any, texts: set[str]) -> Any:
+def _without(value: Any, texts: set[str], field: str) -> Any:
     match value:
         case str():
-            return "" if value in texts else value
-        case dict():
-            return {key: _without(inner, texts) for key, inner in value.items()}
+            return "" if field in TEXTS and value in texts else value
+        case dict() if field != "metadata":
+            return {key: _without(inner, texts, key) for key, inner in value.items()}
         case list() | tuple():
-            return [_without(inner, texts) for inner in value]
+            return [_without(inner, texts, field) for inner in value]
         case _:
             return value

@@ -22,7 +22,6 @@ from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import Selection, SettleRequest
 from palimpsest.process.logs import FORM, PrivateFormatter
-from palimpsest.queries.hiding import without
 from palimpsest.server.callers import SHOW, Authenticator
 from palimpsest.server.gate import OPEN, PAGES
 from palimpsest.server.hosts import Hosts, is_loopback
@@ -447,21 +446,6 @@ def test_the_store_is_one_for_all_tokens(tmp_path: Path) -> None:
                 assert [memory["face"] for memory in found.json()["memories"]] == [face]
 
     asyncio.run(run())
-
-
-def test_a_text_is_hidden_wherever_an_answer_has_it() -> None:
-    answer = {
-        "face": "secret",
-        "members": [{"text": "secret"}, {"text": "no secret"}],
-        "pair": ("secret", 1),
-        "because": None,
-    }
-    assert without(answer, {"secret"}) == {
-        "face": "",
-        "members": [{"text": ""}, {"text": "no secret"}],
-        "pair": ["", 1],
-        "because": None,
-    }
 
 
 def test_an_agent_sees_a_text_that_was_forgotten_and_is_composed_again(served: Use[None]) -> None:

@@ -41,16 +41,12 @@ def _clock_times(given: object) -> object:
         given = [part.strip() for part in given.split(",") if part.strip()]
     if not isinstance(given, list | tuple):
         raise ValueError("should be clock times such as 03:00, or 03:00, 15:30")
-    return tuple(
-        sorted(
-            {written if isinstance(written, time) else _clock_time(written) for written in given}
-        )
-    )
+    return tuple(sorted({_clock_time(written) for written in given}))
 
 
 def _clock_time(given: object) -> time:
     try:
-        found = time.fromisoformat(str(given))
+        found = given if isinstance(given, time) else time.fromisoformat(str(given))
     except ValueError:
         raise ValueError(f"{given} is not a clock time such as 03:00") from None
     if found.tzinfo is not None:
@@ -118,7 +114,7 @@ class Stop(Protocol):
 class Scheduler:
     """Runs due steps. `steps` maps each step to a function that runs it for every owner.
 
-    `done` has the latest due time of each step that ran here.
+    `done` has the latest due time of each step that succeeded or was refused here.
     """
 
     schedule: Schedule

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from pydantic import ValidationError
@@ -67,6 +68,8 @@ def test_of_several_times_the_latest_counts_and_the_next_is_waited_for() -> None
         ({"dedupe": "three"}, "three is not a clock time"),
         ({"dedupe": "25:00"}, "25:00 is not a clock time"),
         ({"dedupe": "03:00+01:00"}, "set it once, as `zone`"),
+        ({"dedupe": (time(3, tzinfo=UTC),)}, "set it once, as `zone`"),
+        ({"dedupe": (time(3, tzinfo=ZoneInfo("Asia/Tokyo")),)}, "set it once, as `zone`"),
         ({"dedupe": 3}, "should be clock times"),
         ({"janitor": "03:00"}, "Extra inputs"),
     ],

@@ -31,6 +31,8 @@ from palimpsest.streams.cluster.topics import (
 REPLICATION = 3
 """Copies of each partition, if there are enough brokers."""
 INSYNC = "min.insync.replicas"
+DELETING = ("cleanup.policy", "retention.ms", "retention.bytes")
+"""The settings by which brokers delete records."""
 ALTER = (
     "kafka-configs.sh --alter --entity-type topics --entity-name {name}"
     " --add-config {setting}={wanted}"
@@ -132,7 +134,8 @@ async def expiring(connection: Connection, topics: Topics) -> list[str]:
     """The settings that let brokers delete decisions. TransientError if they cannot be read."""
     name = topics.name("decisions")
     settings = (await _settings(connection, [name]))[name]
-    return [detail for detail, _ in _wrong_settings(name, topics.names[name], settings)]
+    wanted = {setting: topics.names[name].settings[setting] for setting in DELETING}
+    return [detail for detail, _ in _wrong_settings(name, wanted, settings)]
 
 
 def compare(
@@ -147,7 +150,7 @@ def compare(
         Finding(name, "differs", detail, advice)
         for detail, advice in (
             *_wrong_count(spec, topics.partitions, found),
-            *_wrong_settings(name, spec, settings),
+            *_wrong_settings(name, spec.settings, settings),
             *_wrong_copies(name, found, metadata.brokers, settings),
         )
     ]
@@ -162,9 +165,9 @@ def _wrong_count(
 
 
 def _wrong_settings(
-    name: str, spec: TopicSpec, settings: Mapping[str, str]
+    name: str, all_wanted: Mapping[str, str], settings: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    for setting, wanted in spec.settings.items():
+    for setting, wanted in all_wanted.items():
         is_now = settings[setting]
         if not _good_enough(setting, is_now, wanted):
             yield (

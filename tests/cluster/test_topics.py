@@ -14,7 +14,7 @@ from palimpsest.contracts.asyncapi import asyncapi
 from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import ExistingTopic, Metadata, read_metadata
-from palimpsest.streams.cluster.setup import Finding, _settings, check, compare, create
+from palimpsest.streams.cluster.setup import Finding, _settings, check, compare, create, expiring
 from palimpsest.streams.cluster.topics import Topics, read_topics, topic_id
 from tests.reliability.processes import until
 
@@ -175,6 +175,21 @@ def test_a_setting_that_loses_records_is_found_with_advice(
     assert (kind, told) in wrong(found)
     setting, *_, wanted = told.split()
     assert any(f"--add-config {setting}={wanted}" in (one.advice or "") for one in found)
+
+
+def test_only_settings_that_delete_decisions_are_expiring(
+    connection: Connection, topics: Topics
+) -> None:
+    """Smaller records are a fault that the check reports, but they delete nothing."""
+    name = topics.name("decisions")
+    alter(connection, name, max_message_bytes="1048576", retention_ms="-1")
+    assert len(wrong(asyncio.run(check(connection)))) == 1
+    assert asyncio.run(expiring(connection, topics)) == []
+    alter(connection, name, retention_bytes="5000000", cleanup_policy="compact", retention_ms="-1")
+    assert asyncio.run(expiring(connection, topics)) == [
+        "cleanup.policy is compact instead of delete",
+        "retention.bytes is 5000000 instead of -1",
+    ]
 
 
 @pytest.mark.parametrize("retention", ["-1", "31536000000"])

@@ -246,7 +246,8 @@ def serve(name: str, asked: Connection) -> None:
 def measure(texts: Sequence[str], held: int, rounds: int) -> dict[str, dict[Call, list[Taken]]]:
     """The mean time of a call in each block, by system and call.
 
-    `held` texts are stored before. Each text is searched for, and then added.
+    `held` texts are stored before. Each text is searched for, and then added. EOFError if a
+    system's process ends early.
     """
     taken: dict[str, dict[Call, list[Taken]]] = {}
     spawn = multiprocessing.get_context("spawn")
@@ -254,8 +255,9 @@ def measure(texts: Sequence[str], held: int, rounds: int) -> dict[str, dict[Call
     processes = []
     for name in SYSTEMS:
         ends[name], other = spawn.Pipe()
-        processes.append(spawn.Process(target=serve, args=(name, other)))
+        processes.append(spawn.Process(target=serve, args=(name, other), daemon=True))
         processes[-1].start()
+        other.close()  # only the process holds it, so that its death ends a `recv`
 
     def run(name: str, call: Call, block: Sequence[str]) -> Taken:
         ends[name].send((call, block))
@@ -263,8 +265,9 @@ def measure(texts: Sequence[str], held: int, rounds: int) -> dict[str, dict[Call
         return found
 
     for name in SYSTEMS:
-        run(name, "add", texts[:held])
-        run(name, "search", texts[held - rounds : held])  # until everything is warm
+        if held:
+            run(name, "add", texts[:held])
+            run(name, "search", texts[:held][-rounds:])  # until everything is warm
     for start in range(held, held + rounds, BLOCK):
         block = texts[start : start + BLOCK]
         for name in SYSTEMS:
@@ -340,6 +343,8 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=1_000, help="texts to clean at once")
     asked = parser.parse_args()
     texts = texts_of(asked.data)
+    if len(texts) < asked.held + asked.rounds:
+        parser.error(f"--held and --rounds need more than the {len(texts):,} texts in --data")
     taken = measure(texts, asked.held, asked.rounds)
     for name, calls in taken.items():
         found = (f"{call} {_shown(medians(blocks))} ms" for call, blocks in calls.items())

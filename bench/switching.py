@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from bench.deciding import resident
@@ -63,9 +64,7 @@ def switch(scale: Scale) -> list[Measured]:
 
 def _killed(folder: Path, after: int) -> int:
     """Kill an embedding process after this many texts; returns the number that it reported."""
-    ours, theirs = get_context("spawn").Pipe()
-    process = get_context("spawn").Process(target=_work, args=(folder, "embed", theirs))
-    process.start()
+    process, ours = _started(folder, "embed")
     done = 0
     while done < after:
         done = ours.recv()
@@ -76,14 +75,21 @@ def _killed(folder: Path, after: int) -> int:
 
 def _in_process(folder: Path, what: str) -> tuple[int, float, float]:
     """Texts, seconds of processor time, and peak memory in MB of a step in a new process."""
-    ours, theirs = get_context("spawn").Pipe()
-    process = get_context("spawn").Process(target=_work, args=(folder, what, theirs))
-    process.start()
+    process, ours = _started(folder, what)
     while isinstance(said := ours.recv(), int):
         pass
     process.join()
     texts, seconds, most = said
     return texts, seconds, most
+
+
+def _started(folder: Path, what: str) -> tuple[BaseProcess, Connection]:
+    """A new process that does a step, and where it reports; its death ends a `recv`."""
+    ours, theirs = get_context("spawn").Pipe()
+    process = get_context("spawn").Process(target=_work, args=(folder, what, theirs), daemon=True)
+    process.start()
+    theirs.close()
+    return process, ours
 
 
 def _work(folder: Path, what: str, told: Connection) -> None:

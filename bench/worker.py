@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 
 from bench.stub import StubEngine
-from palimpsest.process.gc_pause import rest_collector
+from palimpsest.process.gc_thresholds import raise_gc_thresholds
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.cluster.worker import manager
@@ -30,7 +30,7 @@ def main() -> None:
     embedder = Embedder(engine)
     if plan["most_candidates"] is not None:
         manager.MOST_CANDIDATES = plan["most_candidates"]
-    rest_collector()
+    raise_gc_thresholds()
     run(
         WorkerSettings(
             Connection(bootstrap=plan["bootstrap"]),

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import duckdb
 import typer.main
 
-from palimpsest.process.gc_pause import rest_collector
+from palimpsest.process.gc_thresholds import raise_gc_thresholds
 from palimpsest.process.import_shims import lighten_lancedb
 from palimpsest.projections.duckdb import queries as analysts
 from palimpsest.streams.embedder import DEFAULT_MODEL, load
@@ -35,7 +35,7 @@ def lighten() -> None:
 
     Before anything imports LanceDB or typer's test client.
     """
-    rest_collector()
+    raise_gc_thresholds()
     lighten_lancedb()
     vars(typer.main)["get_command"] = cache(typer.main.get_command)
     vars(analysts)["_comment_on_columns"] = _say_nothing

@@ -1,4 +1,4 @@
-"""Reads a store's audits from its log, and records what opening and labelling need."""
+"""Reads a store's audits from its log, and records labels."""
 
 from __future__ import annotations
 

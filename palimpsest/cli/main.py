@@ -9,7 +9,7 @@ import typer
 
 from palimpsest.cli.invocation import Invocation
 from palimpsest.cli.shell import Shell
-from palimpsest.process.gc_pause import rest_collector
+from palimpsest.process.gc_thresholds import raise_gc_thresholds
 from palimpsest.process.import_shims import lighten_lancedb
 from palimpsest.process.logs import silence_brokers
 from palimpsest.process.output import Output, outlast_readers
@@ -88,7 +88,7 @@ def main() -> None:
     """
     end_on_signals()
     outlast_readers()
-    rest_collector()
+    raise_gc_thresholds()
     lighten_lancedb()
     silence_brokers()
     app()

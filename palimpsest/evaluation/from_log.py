@@ -26,7 +26,8 @@ SOURCE = "log"
 def labels_of(reader: Reader, progress: Callable[[str, float | None], None]) -> list[LabelledPair]:
     """The pairs about which a person's statement holds: merged, confirmed, un-merged or separated.
 
-    So does a join that an audit's label calls right; those that it calls wrong were un-merged.
+    Joins that an audit's label calls right are included, too; those that it calls wrong were
+    un-merged.
     Reviews by a model and decisions by a rule are not labels. If a judge gave a probability for the
     pair, the latest one is included; with two judges, the first judge's.
     """

@@ -59,8 +59,8 @@ def recall(
     They come from the owner's ledger. For a large owner who is not in memory they come from
     LanceDB, if it is installed and has enough of the owner's memories. While the model is down,
     memories are found by words, as texts without a vector always are. With `fold`,
-    indistinguishable memories are shown once. `unrecorded` uses, by memory id, count against decay;
-    as of a time, only recorded uses do.
+    indistinguishable memories are shown once. `unrecorded` has, by memory id, the time of a use
+    that is not in the log yet. Decay is computed with these uses, too, unless `as_of` is given.
     """
     policy, at = rules_at(reader, as_of)
     unrecorded = unrecorded if as_of is None else NONE_UNRECORDED

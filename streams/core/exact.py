@@ -66,7 +66,10 @@ def forgotten_text(ledger: Ledger, namespace: str, content: Content) -> Entry | 
 
 
 def forgotten_words(ledger: Ledger, namespace: str, text: str) -> list[Entry]:
-    """The forgotten candidates whose texts differ from this one only in punctuation."""
+    """The forgotten candidates whose search form has the same words as this text's.
+
+    So the texts may differ in punctuation, white space and case.
+    """
     scope = ledger.scopes.get(namespace)
     words = bare(text) if scope is not None and scope.forgotten_words else ""
     same = scope.forgotten_words.get(words, ()) if scope is not None and words else ()

@@ -565,7 +565,7 @@ class Scope:
     life changed, in order; `faces` are the first members of memories that began, changed or ended,
     in order: a search index reads on from where it stopped. `forgotten` are the texts whose
     rewordings may have to wait for a person, appended again when they change; `forgotten_words` has
-    them by their words, without punctuation.
+    them by the words of their search form.
     """
 
     namespace: str

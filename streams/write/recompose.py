@@ -1,4 +1,4 @@
-"""Recomposes concatenated texts that lost a source, in the same commit."""
+"""Composes a concatenated text again if it loses one of its sources, in the same commit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def recompose(
     now: datetime,
     content: Callable[[str], Content],
 ) -> Done:
-    """Recompose the texts of a rule that lost a source by the command that was just executed.
+    """Compose again each concatenated text that lost a source by the command just executed.
 
     `content` gives a text its hash, and its vector if one may be made. In a request with many
     commands, the last one does it for all.

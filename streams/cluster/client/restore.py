@@ -24,7 +24,7 @@ from palimpsest.contracts.errors import StoreError, TransientError, UsageError
 from palimpsest.contracts.events import AnyEvent, JudgeSet, PolicySet
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.identity import event_id
-from palimpsest.contracts.wire import envelope_of
+from palimpsest.contracts.wire import decode, envelope_of
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import (
     ExistingTopic,
@@ -136,6 +136,8 @@ class _Plan:
         self._left: dict[int, dict[str, str]] = {p: {} for p in range(topics.partitions)}
         self.deleted: dict[int, int] = {}
         """The first remaining offset of each partition that lost records."""
+        self._first_answers: dict[int, AnyEvent] = {}
+        """Of each partition, the first remaining event with a verdict of the judge."""
         self._lines: dict[int, int] = {}
 
     @classmethod
@@ -145,11 +147,21 @@ class _Plan:
         """Compare topic and copy. UsageError if they do not meet."""
         plan = cls(connection, topics, there, copy)
         async for partition, records in plan._records():
-            envelopes = (envelope_of(record.value or b"") for record in records)
-            plan._left[partition] |= {envelope.id: envelope.owner_id for envelope in envelopes}
+            plan._take(partition, records)
         if plan.deleted:
             plan._compare()
         return plan
+
+    def _take(self, partition: int, records: Records) -> None:
+        """Take the next remaining records of a partition."""
+        lines = [record.value or b"" for record in records]
+        envelopes = map(envelope_of, lines)
+        self._left[partition] |= {envelope.id: envelope.owner_id for envelope in envelopes}
+        if partition not in self._first_answers:
+            events = (decode(line) for line in lines if b'"verdicts"' in line)
+            answer = next((event for event in events if _verdicts(event)), None)
+            if answer is not None:
+                self._first_answers[partition] = answer
 
     async def _records(self) -> AsyncIterator[tuple[int, Records]]:
         """The topic's remaining records, by partition, in order."""
@@ -189,9 +201,11 @@ class _Plan:
         """The events of the copy that the topic lacks, with their partitions.
 
         A policy belongs to every partition, a judge to those in which it answered, before its first
-        answer there; other events without an owner go to the first of these.
+        answer there, which only the topic may have; other events without an owner go to the first
+        of these.
         """
         first, judges = min(self.deleted), _Judges()
+        beyond = {p: event for p, event in self._first_answers.items() if p in self.deleted}
         left_anywhere = {kept for left in self._left.values() for kept in left}
         for event, line in exported_events(self._copy.read()):
             if isinstance(event, JudgeSet):
@@ -203,11 +217,20 @@ class _Plan:
             partition = self._partition(event.owner_id) if event.owner_id else first
             if partition not in self.deleted:
                 continue
-            judge = judges.of(event, partition)
-            if judge is not None and judge[0].id not in self._left[partition]:
-                yield partition, *judge
+            if partition in beyond and beyond[partition].id == event.id:
+                del beyond[partition]
+            yield from self._judge(judges, event, partition)
             if event.id not in left_anywhere:
                 yield partition, event, line
+        for partition, event in beyond.items():
+            yield from self._judge(judges, event, partition)
+
+    def _judge(
+        self, judges: _Judges, event: AnyEvent, partition: int
+    ) -> Iterator[tuple[int, AnyEvent, bytes]]:
+        judge = judges.of(event, partition)
+        if judge is not None and judge[0].id not in self._left[partition]:
+            yield partition, *judge
 
     def partitions(self) -> list[RestoredPartition]:
         """The contents of each partition that lost records."""

@@ -11,6 +11,7 @@ import pytest
 from palimpsest.contracts.events import AnyEvent, JudgeSet, Refused, RefusedData
 from palimpsest.contracts.evidence import RecordedJudge, Verdict
 from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.wire import encode
 from palimpsest.streams.cluster.client import restore
 from palimpsest.streams.cluster.topics import Topics, partition_of
 from palimpsest.streams.core.record import judge_event
@@ -49,7 +50,7 @@ def restored(
     monkeypatch.setattr(restore, "exported_events", lambda _lines: iter(lines))
     plan = restore._Plan(MagicMock(), Topics("", 2), MagicMock(), MagicMock())
     plan.deleted = {0: 9, 1: 9}
-    plan._left[partition_of(ANN, 2)] = {event.id: event.owner_id for event in left}
+    plan._take(partition_of(ANN, 2), [MagicMock(value=encode(event)) for event in left])
     found: dict[int, list[AnyEvent]] = {0: [], 1: []}
     for partition, event, line in plan._from_copy():
         assert line == event.id.encode()
@@ -85,3 +86,18 @@ def test_a_judge_of_an_imported_log_is_named_wherever_it_answered(
         ann: [small, first, large, second],
         ben: [small, of_ben],
     }
+
+
+def test_a_judge_whose_first_answer_is_beyond_the_copy_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The topic still has the answer, but no longer the judge that was recorded before it."""
+    first, second, third = answer(ANN, SMALL), answer(ANN, LARGE), answer(ANN, LARGE)
+    small, large = named(SMALL, first), named(LARGE, second, SMALL)
+    ann, ben = partition_of(ANN, 2), partition_of(BEN, 2)
+    lost = [small, first, large]
+    assert restored(monkeypatch, lost, [second, third]) == {ann: lost, ben: []}
+    assert restored(monkeypatch, [*lost, second], [second, third]) == {ann: lost, ben: []}
+    assert restored(monkeypatch, lost, [third]) == {ann: lost, ben: []}
+    assert restored(monkeypatch, [small, first], [large, second]) == {ann: [small, first], ben: []}
+    assert restored(monkeypatch, [small], [first, large, second]) == {ann: [small], ben: []}

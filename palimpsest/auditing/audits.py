@@ -32,6 +32,7 @@ from palimpsest.auditing.state import (
     waits_for_second,
 )
 from palimpsest.backends.writer import StoreWriter
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import (
     AuditLabel,
@@ -576,4 +577,4 @@ def _not_proven(tally: AuditTally) -> str:
     now = f"{tally.bound:.2%} may be wrong, over {tally.target:.2%}"
     if needed is None:
         return f"{now}; more labels of this audit cannot prove it: open another one"
-    return f"{now}; {needed:,} more labels without an error would do"
+    return f"{now}; {counted(needed, 'more label')} without an error would do"

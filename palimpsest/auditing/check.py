@@ -8,6 +8,7 @@ from typing import Literal, TypedDict
 from palimpsest.auditing.joins import AuditedJoin, AuditScope, Progress, Sealed
 from palimpsest.auditing.state import Audit
 from palimpsest.backends.reader import Reader
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.events import CertifiedData
 from palimpsest.contracts.policy import Policy
 from palimpsest.evaluation.automatic import standing
@@ -123,6 +124,6 @@ def _problems(
         yield f"{coverage.certificate.bound:.2%} of what is certified may be wrong, over {most:.2%}"
     if most_members is not None and answer["members"] > most_members:
         yield (
-            f"the memory {answer['largest_memory']} has {answer['members']:,} members, over"
-            f" {most_members:,}"
+            f"the memory {answer['largest_memory']} has {counted(answer['members'], 'member')},"
+            f" over {most_members:,}"
         )

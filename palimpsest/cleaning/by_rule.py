@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from palimpsest.cleaning.texts import RowJoin, Texts
 from palimpsest.cleaning.vectors import TextVectors
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck
 from palimpsest.streams.embedder import Embedding, Progress
 from palimpsest.streams.guard import Reading, kept_reading, passes, read, tables_of, tokens
@@ -111,7 +112,7 @@ def _near_identical(texts: Texts, policy: Policy, progress: Progress) -> list[_N
         blocks: dict[bytes, list[int]] = defaultdict(list)
         for row, number in enumerate(numbers):
             if done % _EACH == 0:
-                progress(f"comparing {len(texts.texts):,} texts", done / len(texts.texts))
+                progress(f"comparing {counted(len(texts.texts), 'text')}", done / len(texts.texts))
             done += 1
             text = texts.texts[number]
             block = blocks[block_of(read(text, tables=tables))]

@@ -14,6 +14,7 @@ import orjson
 
 from palimpsest.cleaning.texts import RowJoin, Texts
 from palimpsest.contracts.candidate import DEFAULT_NAMESPACE
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.identity import candidate_id, digest
 from palimpsest.streams.core.ledger import Ledger
@@ -48,12 +49,12 @@ def join_by_store(texts: Texts, store: RowStore, progress: Progress) -> Iterator
         if len(waiting) == AT_ONCE:
             store.submit(waiting, source=SOURCE)
             waiting = []
-            progress(f"deciding on {len(texts.of):,} rows", row / len(texts.of))
+            progress(f"deciding on {counted(len(texts.of), 'row')}", row / len(texts.of))
     store.submit(waiting, source=SOURCE)
     ledger = store.ledger(OWNER)
     if strangers := len(ledger.entries.keys() - rows.keys()):
         raise UsageError(
-            f"the store has {strangers:,} candidates that are not rows of this file: name another"
+            f"candidates of the store that are not rows of this file: {strangers:,}; name another"
             " store"
         )
     edges = {edge.id: edge for entry in ledger.entries.values() for edge in entry.edges}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from palimpsest.cleaning.texts import RowJoin, Texts
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.policy import Policy
 from palimpsest.evaluation.labelled import LabelledMember
 from palimpsest.evaluation.trial import Trial, TrialDecision, TrialVectors
@@ -40,7 +41,7 @@ def join_by_writer(
             def count(more: int) -> None:
                 nonlocal done
                 done += more
-                progress(f"deciding on {len(texts.of):,} rows", done / len(texts.of))
+                progress(f"deciding on {counted(len(texts.of), 'row')}", done / len(texts.of))
 
             stream = trial.stream(members, count)
             for row, decision in zip(some, stream.decisions, strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from palimpsest.contracts.counting import counted
 from palimpsest.streams.embedder import Embedding, Engine, Progress
 
 AT_ONCE = 1_024
@@ -31,7 +32,7 @@ class TextVectors:
         engine = self._load() if new else None
         for start in range(0, len(new), AT_ONCE):
             assert engine is not None, "there is something to embed"
-            self._progress(f"embedding {len(new):,} texts", start / len(new))
+            self._progress(f"embedding {counted(len(new), 'text')}", start / len(new))
             some = new[start : start + AT_ONCE]
             embedded = engine.embed([self._texts[n] for n in some])
             self._known.update(zip(some, embedded, strict=True))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from palimpsest.cleaning.texts import RowJoin, Texts
 from palimpsest.cleaning.vectors import TextVectors
+from palimpsest.contracts.counting import counted
 from palimpsest.streams.embedder import Progress
 from palimpsest.streams.guard import compare, kept_reading
 from palimpsest.streams.search.exact import cosine
@@ -49,7 +50,7 @@ def join_within(
     found: list[RowJoin] = []
     done = 0
     for some in by_scope.values():
-        progress(f"comparing {len(rows):,} texts", done / len(rows))
+        progress(f"comparing {counted(len(rows), 'text')}", done / len(rows))
         found += _join_scope(some, texts, similarity, vectors, unite)
         done += len(some)
     return found

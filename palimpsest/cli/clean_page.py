@@ -40,7 +40,7 @@ def clean_page(answer: Mapping[str, Any], found: Cleaned, rules: Rules, again: s
     """The page as text; `again` is the command that reads the marks."""
     rows = [row for row in duplicates_of(found) if row["rule"] != EXACT]
     key = hashlib.sha256(f"{answer['file']} {len(rows)}".encode()).hexdigest()[:16]
-    title = f"{answer['removed']:,} duplicates in {answer['file']}"
+    title = f"{counted(answer['removed'], 'duplicate')} in {answer['file']}"
     return "\n".join(
         (
             f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{VIEWPORT}',
@@ -155,8 +155,8 @@ def _groups(found: Cleaned) -> Iterator[str]:
         texts = dict.fromkeys(found.text(row) for row in (kept, *sorted(leaving[kept])))
         listed = "".join(f"<li>{text_of(text)}</li>" for text in [*texts][:MOST_ROWS_OF_A_GROUP])
         yield (
-            f"<details open><summary>{count + 1:,} rows, {len(texts):,} texts; row {kept + 1:,}"
-            f" stays</summary><ul>{listed}</ul></details>"
+            f"<details open><summary>{count + 1:,} rows, {counted(len(texts), 'text')}; row"
+            f" {kept + 1:,} stays</summary><ul>{listed}</ul></details>"
         )
 
 
@@ -210,7 +210,7 @@ def summary_lines(answer: Mapping[str, Any]) -> list[str]:
 
 def _unread(answer: Mapping[str, Any]) -> str:
     stay = "stays" if answer["unreadable"] == 1 else "stay"
-    return f"{counted(answer['unreadable'], 'row')} that cannot be read, and {stay}"
+    return f"{counted(answer['unreadable'], 'row')} cannot be read, and {stay}"
 
 
 def _within(within: Mapping[str, Any] | None) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
+from palimpsest.contracts.counting import counted
 from palimpsest.process.output import Output, visible
 
 if TYPE_CHECKING:
@@ -88,8 +89,8 @@ class Invocation:
         behind = store.behind()
         if behind is not None and behind > (0 if at_all else A_LITTLE):
             self.output.remark(
-                f"warning: the store {self.settings.store} is {behind:,} records behind the"
-                " cluster: is `palimpsest project` running on it?"
+                f"warning: the store {self.settings.store} is {counted(behind, 'record')} behind"
+                " the cluster: is `palimpsest project` running on it?"
             )
 
 

@@ -226,7 +226,7 @@ def status_table(status: Mapping[str, Any]) -> RenderableType:
     policy = status["policy"]
     lag = ", ".join(f"{name} {events} behind" for name, events in status["lag"].items())
     if status["behind"] is not None:
-        lag = f"{lag}; {status['behind']:,} records behind the cluster"
+        lag = f"{lag}; {counted(status['behind'], 'record')} behind the cluster"
     return Group(
         _counts([*counts, ("decisions", sum(status["decisions"].values())), *kinds]),
         shown(_judged(status["judge"]), "dim"),
@@ -253,11 +253,12 @@ def _last_verification(verified: Mapping[str, Any] | None) -> tuple[str, str]:
     if verified["damage"]:
         return f"{when}: {verified['damage']}", "red"
     style = "red" if verified["differences"] else "dim"
-    return f"{when}: {verified['differences']:,} differences", style
+    return f"{when}: {counted(verified['differences'], 'difference')}", style
 
 
 def _judged(judge: Mapping[str, Any]) -> str:
-    spent = f"{judge['verdicts']:,} verdicts, {judge['calls']:,.0f} calls, {dollars(judge['usd'])}"
+    calls = counted(round(judge["calls"]), "call")
+    spent = f"{counted(judge['verdicts'], 'verdict')}, {calls}, {dollars(judge['usd'])}"
     return f"{judge['waiting']:,} waiting for the judge; {spent}"
 
 
@@ -478,7 +479,9 @@ def dead_letters(found: Sequence[Mapping[str, Any]]) -> RenderableType:
                 Text.assemble(
                     shown(letter["id"], "bold"), shown(f"  {letter['state']}  {letter['origin']}")
                 ),
-                shown(f"  {letter['reason']}: {letter['detail']} ({letter['size']} bytes)"),
+                shown(
+                    f"  {letter['reason']}: {letter['detail']} ({counted(letter['size'], 'byte')})"
+                ),
             )
             for letter in found
         )
@@ -489,7 +492,7 @@ def dead_letter(about: Mapping[str, Any], original: bytes) -> RenderableType:
     """A dead letter with the beginning of its bytes, escaped if they are not UTF-8."""
     text = original[:SHOWN_BYTES].decode(errors="backslashreplace")
     more = len(original) - SHOWN_BYTES
-    rest = [shown(f"… {more} bytes more; --raw gives all", "dim")] if more > 0 else []
+    rest = [shown(f"… {counted(more, 'more byte')}; --raw gives all", "dim")] if more > 0 else []
     if len(original) < about["size"]:
         rest.append(shown(f"only the first {len(original)} bytes were kept", "dim"))
     return Group(fields(about), Text(), shown(text), *rest)

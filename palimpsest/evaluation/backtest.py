@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from palimpsest.backends.reader import Reader
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import (
     AnyEvent,
@@ -201,7 +202,7 @@ def backtest(
                 found = pool.map(partial(_in_process, reader.log.path, asked), parts)
         for number, part in enumerate(found, 1):
             counts.add(part)
-            progress(f"deciding again for {len(owners):,} owners", number / len(parts))
+            progress(f"deciding again for {counted(len(owners), 'owner')}", number / len(parts))
     audited = None if certified is None else _covered(certified.audit, counts, labels_needed)
     return _document(counts, policy, audited)
 
@@ -434,6 +435,6 @@ def _certificate(policy: Policy) -> str | None:
     if held is None:
         return None
     return (
-        f"its certificate of {held.date} is about {held.tested:,} labels of {held.embedder};"
-        " this history may have another mix of pairs"
+        f"its certificate of {held.date} is about {counted(held.tested, 'label')} of"
+        f" {held.embedder}; this history may have another mix of pairs"
     )

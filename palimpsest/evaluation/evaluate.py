@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.policy import Policy
 from palimpsest.evaluation.groups import groups_of
 from palimpsest.evaluation.labelled import Label, LabelledMember, LabelledPair
@@ -204,7 +205,7 @@ def evaluate_clusters(
     def advance(more: int) -> None:
         nonlocal done
         done += more
-        progress(f"deciding on {len(members):,} texts", done / (2 * len(members)))
+        progress(f"deciding on {counted(len(members), 'text')}", done / (2 * len(members)))
 
     orders: list[list[Stream]] = []
     for step in (1, -1):

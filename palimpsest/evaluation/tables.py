@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import shorten
 from typing import Any, NamedTuple
 
+from palimpsest.contracts.counting import counted
+
 CUTS = {
     "by_check": "By the check that joined",
     "by_cue": "By cue",
@@ -94,15 +96,17 @@ def evaluation_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
             f" {answer['pairs']:,} pairs are {answer['groups']:,} groups without a common text."
         )
         yield (
-            f"Not counted: {answer['exact']:,} exact repeats ({answer['exact_different']:,}"
-            f" labelled different) and {answer['related']:,} related pairs"
-            f" ({answer['related_joined']:,} joined). The order of arrival decides on"
-            f" {answer['order_matters']:,} pairs; the worse order counts."
+            f"Not counted: {counted(answer['exact'], 'exact repeat')}"
+            f" ({answer['exact_different']:,} labelled different) and"
+            f" {counted(answer['related'], 'related pair')} ({answer['related_joined']:,} joined)."
+            " The order of arrival decides on"
+            f" {counted(answer['order_matters'], 'pair')}; the worse order counts."
         )
     else:
         yield (
-            f"{answer['texts']:,} texts of {answer['owners']:,} owners in {answer['clusters']:,}"
-            f" clusters; bounds at {sure} confidence, for independent joins."
+            f"{counted(answer['texts'], 'text')} of {counted(answer['owners'], 'owner')} in"
+            f" {counted(answer['clusters'], 'cluster')}; bounds at {sure} confidence, for"
+            " independent joins."
         )
     yield (
         f"Policy {answer['policy']} ({answer['policy_hash']}), embedder {answer['embedder']}, guard"
@@ -136,7 +140,7 @@ def _calibrated(threshold: Mapping[str, Any]) -> list[str]:
 def _threshold(threshold: Mapping[str, Any]) -> str:
     if not threshold["certified"]:
         would_do = threshold["labels_that_would_do"]
-        return "refused" if would_do is None else f"refused; {would_do:,} labels would do"
+        return "refused" if would_do is None else f"refused; {counted(would_do, 'label')} would do"
     if "cues" in threshold:
         return ", ".join(threshold["cues"])
     return f"{'from' if threshold['answer'] == 'same' else 'under'} {threshold['threshold']:g}"
@@ -148,8 +152,9 @@ def calibration_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
     yield f"Same: at most {answer['budget']:.2%} is {answer['risk']['same']}."
     if as_is:
         yield (
-            f"{answer['limit']} {labels['pairs']:,} labels; one pair of each group that shares a"
-            f" text counts: {labels['tested']:,}. Nothing was chosen by them, so none is held out."
+            f"{answer['limit']} {counted(labels['pairs'], 'label')}; one pair of each group that"
+            f" shares a text counts: {labels['tested']:,}. Nothing was chosen by them, so none is"
+            " held out."
         )
     else:
         yield (
@@ -157,8 +162,8 @@ def calibration_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
         )
         yield f"{answer['limit']} Each line of the table stands on its own, at {sure}."
         yield (
-            f"{labels['pairs']:,} labels; one pair of each group that shares a text counts:"
-            f" {labels['tested']:,} chose, {labels['held_out']:,} were held out until then."
+            f"{counted(labels['pairs'], 'label')}; one pair of each group that shares a text"
+            f" counts: {labels['tested']:,} chose, {labels['held_out']:,} were held out until then."
         )
     certificate, at = answer["certificate"], answer["policy_test"]
     if certificate is None:
@@ -189,7 +194,7 @@ def refusal(answer: Mapping[str, Any]) -> str:
     would_do = test["labels_that_would_do"]
     if would_do is None:
         return f"{what}; more labels of the same mix would not help"
-    return f"{what}; {would_do:,} labels of the same mix would do"
+    return f"{what}; {counted(would_do, 'label')} of the same mix would do"
 
 
 def judge_refusal(answer: Mapping[str, Any]) -> str:
@@ -202,7 +207,7 @@ def judge_refusal(answer: Mapping[str, Any]) -> str:
         )
     seen = [
         f"{one['errors']:,} of {one['taken']:,} wrong among *{one['answer']}*"
-        + (f" ({n:,} labels would do)" if (n := one["labels_that_would_do"]) else "")
+        + (f" ({counted(n, 'label')} would do)" if (n := one["labels_that_would_do"]) else "")
         for one in found
         if one["language"] == "all"
     ]
@@ -213,8 +218,8 @@ def backtest_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
     """What `backtest` found, in words."""
     yield (
         f"Under {answer['policy']} ({answer['hash']}) {answer['changed']:,} of"
-        f" {answer['candidates']:,} decisions about {answer['owners']:,} owners would be different."
-        " Nothing was written."
+        f" {answer['candidates']:,} decisions about {counted(answer['owners'], 'owner')} would"
+        " be different. Nothing was written."
     )
     yield (
         f"Memories: {answer['memories']:,} now, {answer['would_be_memories']:,} under it."
@@ -232,10 +237,10 @@ def backtest_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
         f" {answer['would_be_questions']:,} under it.{asked}"
     )
     if answer["overtaken"]:
-        yield f"{answer['overtaken']:,} statements of people, or runs, would no longer be possible."
+        yield f"No longer possible: {counted(answer['overtaken'], 'statement')} of people, or runs."
     if (audited := answer["audited"]) is not None:
         needed = audited["labels_needed"]
-        new = "no number of labels" if needed is None else f"about {needed:,} new labels"
+        new = "no number of labels" if needed is None else f"about {counted(needed, 'new label')}"
         yield (
             f"Of {audited['joins']:,} certified joins {audited['still']:,} would be made as"
             f" they were; uncertified ones that would be made: {audited['others']:,}."

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from palimpsest.contracts.candidate import Candidate
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.events import AnyEvent, Decided, Settled
 from palimpsest.contracts.evidence import Evidence, Neighbour
 from palimpsest.contracts.policy import Policy
@@ -57,7 +58,7 @@ class TrialVectors:
         """Embed texts, those of equal length together."""
         new = sorted({*texts} - self._known.keys(), key=lambda text: (len(text), text))
         for start in range(0, len(new), _BATCH):
-            progress(f"embedding {len(new):,} texts", start / len(new))
+            progress(f"embedding {counted(len(new), 'text')}", start / len(new))
             self.embed(new[start : start + _BATCH])
 
 
@@ -130,7 +131,7 @@ class Trial:
         """
         size = WINDOW // 4
         for start in range(0, len(pairs), size):
-            progress(f"deciding on {len(pairs):,} pairs", start / len(pairs))
+            progress(f"deciding on {counted(len(pairs), 'pair')}", start / len(pairs))
             some = pairs[start : start + size]
             decided = self._decide(
                 _input(f"{number}:{order}", str(place), text)

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.answers import OTHER_MODEL, PolicyInForce
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import Vector
 from palimpsest.contracts.policy import Policy
@@ -182,8 +183,8 @@ def switch_model(
     if missing := sum(1 for _ in _lacking(writer, model)):
         raise RefusedError(
             OTHER_MODEL,
-            f"{missing:,} texts have no vector of {model} yet: run `palimpsest embed --model"
-            f" {model}`, again if texts came after it, then switch",
+            f"a vector of {model} is missing for {counted(missing, 'text')}: run `palimpsest embed"
+            f" --model {model}`, again if texts came after it, then switch",
         )
     return writer.ask(policy_request(writer, new, actor))
 

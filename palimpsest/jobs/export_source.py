@@ -13,6 +13,7 @@ import numpy as np
 import orjson
 
 from palimpsest.backends.reader import Reader
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.jobs.import_notes import Note, notes_of
 from palimpsest.projections.duckdb.queries import query
@@ -301,7 +302,7 @@ def export(
     speaks = mapping.fields["text"][0] if says else None
     for row in _rows(opened, note):
         if row.number % _EACH == 0:
-            progress(f"compared {row.number:,} rows", opened.share)
+            progress(f"compared {counted(row.number, 'row')}", opened.share)
         changes.take(row, cleaned, speaks)
     if texts == "face" and changes.unsaid:
         raise RefusedError("texts_stay", _TEXTS_STAY.format(count=changes.unsaid))

@@ -11,6 +11,7 @@ from typing import Any
 
 from palimpsest.backends.projector_process import is_worth_while
 from palimpsest.backends.writer import StoreWriter
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import InvalidInputError, UsageError
 from palimpsest.jobs.import_notes import Note, refuse_another, remember
 from palimpsest.jobs.ingest import NAMED, Summary, summarise
@@ -104,7 +105,7 @@ def spool_rows(mapped: MappedSource, absent: float | None, progress: Progress) -
     """
     with Spool(mapped.name) as spool:
         for count in spool.fill(mapped.source.rows(), mapped.mapping, absent):
-            progress(f"read {count:,} rows", mapped.source.share)
+            progress(f"read {counted(count, 'row')}", mapped.source.share)
         counts = spool.counts()
         if counts.rows and counts.invalid == counts.rows:
             [first] = spool.invalid(1)
@@ -206,6 +207,7 @@ def _known_vectors(
     if engine.model != model or not isinstance(engine, TokenisingEngine):
         return None, report | {"because": f"the engine here is one of {engine.model}"}
     if agreement < AGREE:
-        because = f"of {len(samples)} texts embedded again, one has a new vector ({agreement:.3f})"
+        again = counted(len(samples), "text")
+        because = f"of {again} embedded again, one has a new vector ({agreement:.3f})"
         return None, report | {"because": because}
     return KnownVectors(engine), report | {"taken": True}

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from palimpsest.contracts import policy
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.light import to_json
@@ -213,7 +214,7 @@ def _costs(verdicts: Sequence[Verdict]) -> str:
     prices = [verdict.cost_usd for verdict in verdicts]
     known = [price for price in prices if price is not None]
     usd = f"{sum(known):.4f} USD" if len(known) == len(prices) else "cost unknown"
-    return f"{calls:.0f} calls, {seconds / max(calls, 1.0):.1f} s each, {usd}"
+    return f"{counted(round(calls), 'call')}, {seconds / max(calls, 1.0):.1f} s each, {usd}"
 
 
 def _model(verdicts: Sequence[Verdict]) -> Check:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import assert_never, get_args
 
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.policy import (
     Action,
     Certificate,
@@ -101,8 +102,8 @@ def _sentences(policy: Policy) -> Iterator[str]:
     for language in policy.languages:
         digest = hashlib.sha256(language.text.encode()).hexdigest()[:12]
         yield (
-            f"The guard knows {language.code} from a user: {len(language.words)} words and"
-            f" {len(language.numbers)} numbers (sha256:{digest})."
+            f"The guard knows {language.code} from a user: {counted(len(language.words), 'word')}"
+            f" and {counted(len(language.numbers), 'number')} (sha256:{digest})."
         )
     if policy.certificate is not None:
         yield _certificate(policy.certificate)
@@ -206,7 +207,7 @@ def _cosine(check: CosineCheck) -> str:
 def _judge(judge: Judge) -> Iterator[str]:
     fallback = FALLBACKS[judge.unavailable]
     if judge.enabled:
-        whom = f"at most {judge.neighbours} neighbours, the nearest first"
+        whom = f"at most {counted(judge.neighbours, 'neighbour')}, the nearest first"
         yield (
             f"The judge ({judge.model}) is asked {QUESTIONS[judge.ask]}, about"
             f" {whom if judge.neighbours > 1 else 'the nearest neighbour only'}."
@@ -227,8 +228,8 @@ def _judge(judge: Judge) -> Iterator[str]:
     else:
         yield f"The judge is switched off: instead of asking it, {fallback} at once."
     yield (
-        f"A request takes at most {judge.most} pairs and {judge.share * 100:.12g} % of the model's"
-        f" context; reviews ask {judge.review_model}."
+        f"A request takes at most {counted(judge.most, 'pair')} and {judge.share * 100:.12g} % of"
+        f" the model's context; reviews ask {judge.review_model}."
     )
 
 
@@ -264,7 +265,7 @@ def _dedupe(rule: Dedupe | None) -> str:
 
 def _conditions(rule: Dedupe | None) -> Iterator[str]:
     if rule is not None and rule.more_than:
-        yield f"A run needs more than {rule.more_than} memories of the owner."
+        yield f"A run needs more than {counted(rule.more_than, 'memory')} of the owner."
     if rule is not None and rule.hours:
         yield f"A run needs {rule.hours:.12g} h since the owner's last one was due."
 

@@ -591,7 +591,7 @@ class Writer:
         if missing:
             raise RefusedError(
                 OTHER_MODEL,
-                f"{missing:,} texts have no vector of {model} yet: run"
+                f"a vector of {model} is missing for {counted(missing, 'text')}: run"
                 f" `palimpsest embed --model {model}`, again if texts came after it, then switch",
             )
         return touched

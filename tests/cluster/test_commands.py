@@ -18,6 +18,7 @@ from palimpsest.backends import cluster as kafka_gateway
 from palimpsest.backends.paths import LOG_FILE
 from palimpsest.cli import invocation
 from palimpsest.cli.commands.cluster import worker_folder
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.events import PolicySet
 from palimpsest.contracts.wire import decode
 from palimpsest.streams.cluster.connection import Connection
@@ -196,7 +197,7 @@ def _read_what_is_old(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     """A store that is behind is read, and whoever asks for all of it is told."""
     behind = shell.asked("status")["behind"]
     assert behind > 0
-    told = f"{behind} records behind the cluster"
+    told = f"{counted(behind, 'record')} behind the cluster"
     assert told in shell.drawn("status").stdout
     memory = shell.asked("sql", "FROM memories LIMIT 1")[0]["memory_id"]
     asked = (("recall", "ada", "a dog"), ("show", memory))

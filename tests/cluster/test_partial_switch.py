@@ -70,14 +70,14 @@ def test_a_switch_that_one_partition_refuses_is_told_and_goes_on_when_repeated(
         with pytest.raises(RefusedError) as refused:
             memories.writer.ask(policy_request(memories.writer, RULES, None))
         assert refused.value.reason == OTHER_MODEL
-        assert "1 texts have no vector of other yet" in refused.value.detail
+        assert "a vector of other is missing for 1 text" in refused.value.detail
         assert "1 of 2 partitions have switched" in refused.value.detail
         assert decision(runtime, FIRST, near("x"), 3) == "pending", "by the new vectors"
         assert decision(runtime, LAST, near("x"), 3) == "stored", "by the old ones"
         runtime.restart()
         assert decision(runtime, FIRST, near("y"), 4) == "pending"
         assert decision(runtime, LAST, near("y"), 4) == "stored"
-        with pytest.raises(RefusedError, match="3 texts have no vector of other yet"):
+        with pytest.raises(RefusedError, match="a vector of other is missing for 3 texts"):
             memories.switch_model(OTHER, policy=RULES)
         assert memories.embed_with(OTHER)["left"] == 0
         memories.switch_model(OTHER, policy=RULES)

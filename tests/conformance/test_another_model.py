@@ -55,11 +55,11 @@ def test_texts_are_compared_by_the_new_model_after_the_switch_alone(runtime: Run
         plan = memories.plan_embedding(OtherStub.model)
         assert (plan["left"], plan["texts"]) == (3 * len(OWNERS), 3 * len(OWNERS))
         assert not any(models_of(runtime, owner) for owner in OWNERS), "a dry run records nothing"
-        with pytest.raises(RefusedError, match="12 texts have no vector of other yet"):
+        with pytest.raises(RefusedError, match="a vector of other is missing for 12 texts"):
             switched(memories)
         memories.embed_with(OtherStub.model)
         assert decisions(runtime, NEAR, 10) == ["stored"] * len(OWNERS), "by the old vectors"
-        with pytest.raises(RefusedError, match="4 texts have no vector of other yet"):
+        with pytest.raises(RefusedError, match="a vector of other is missing for 4 texts"):
             switched(memories)
         runtime.restart()
         assert memories.embed_with(OtherStub.model) == {
@@ -93,7 +93,7 @@ def test_old_vectors_are_dropped_and_what_is_replayed_still_has_them(runtime: Ru
         assert (seen["dropped"], seen["vectors"]) == ([DEFAULT_MODEL], len(TEXTS))
         assert memories.drop_old_vectors() == seen
         assert memories.drop_old_vectors()["dropped"] == []
-        with pytest.raises(RefusedError, match=f"{len(TEXTS)} texts have no vector"):
+        with pytest.raises(RefusedError, match=f"missing for {len(TEXTS)} texts"):
             memories.switch_model(DEFAULT_MODEL)
     assert runtime.submit([row(TEXTS[0], 20)])[0]["decision"] == "hash_exact"
     assert folded(runtime, "ann") == runtime.memories("ann")

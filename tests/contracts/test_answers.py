@@ -75,7 +75,7 @@ def test_what_one_partition_did_does_not_hide_that_another_did_not_understand() 
     done, refused, misused, failed = (answer for answer, _ in ANSWERS)
     assert merged([done, misused, refused]) == misused
     assert merged([refused, failed, done]) == failed
-    lacking = Refused(OTHER_MODEL, "3 texts have no vector of it yet")
+    lacking = Refused(OTHER_MODEL, "a vector of it is missing for 3 texts")
     assert merged([refused, lacking]) == lacking
     told = merged([done, lacking, refused])
     assert isinstance(told, Refused)

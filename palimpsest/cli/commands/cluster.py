@@ -19,6 +19,7 @@ from palimpsest.cli import rendering
 from palimpsest.cli.invocation import Invocation, invocation
 from palimpsest.cli.rendering import shown
 from palimpsest.cli.shell import FAILED
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import TransientError, UsageError
 from palimpsest.contracts.extras import missing_extra
 from palimpsest.process.output import Progress
@@ -284,7 +285,7 @@ class _RecordCount:
 
     def __call__(self, records: int) -> None:
         self.records += records
-        self._report(f"{self.records:,} records followed", None)
+        self._report(f"{counted(self.records, 'record')} followed", None)
 
 
 async def _follow(
@@ -452,8 +453,8 @@ def _restored_lines(
         return
     for one in restored:
         yield shown(
-            f"{topic}, partition {one.partition}: {one.from_copy:,} decisions from the copy, before"
-            f" {one.from_topic:,} that the topic has"
+            f"{topic}, partition {one.partition}: {counted(one.from_copy, 'decision')} from"
+            f" the copy, before {one.from_topic:,} that the topic has"
         )
     if dry_run:
         yield shown("nothing was changed (--dry-run)")

@@ -18,6 +18,7 @@ from palimpsest.cli.invocation import invocation, moment
 from palimpsest.cli.rendering import shown, summary_table
 from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.candidate import seconds_of
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
 from palimpsest.process.output import Output, Progress, print_json
 from palimpsest.process.signals import INTERRUPTED
@@ -207,8 +208,8 @@ def _row_progress(report: Progress) -> Callable[[IngestProgress], None]:
         kinds = progress.decisions
         stored, pending = kinds.get("stored", 0), kinds.get("pending", 0)
         joined = sum(kinds.values()) - stored - pending
-        rows = f"{progress.rows:,} rows: {stored:,} stored, {joined:,} joined, {pending:,} pending"
-        report(rows, share)
+        rows = counted(progress.rows, "row")
+        report(f"{rows}: {stored:,} stored, {joined:,} joined, {pending:,} pending", share)
 
     return report_rows
 

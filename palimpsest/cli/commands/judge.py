@@ -23,6 +23,7 @@ from palimpsest.cli.commands.cluster import require_cluster, wait_for_topics
 from palimpsest.cli.invocation import Because, Invocation, OneOwner, invocation
 from palimpsest.cli.rendering import fields, shown
 from palimpsest.cli.shell import FAILED
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
 from palimpsest.process.output import dollars, visible
 from palimpsest.process.signals import stop_event
@@ -139,7 +140,8 @@ async def _run_worker(
 
 def _report(report: Callable[[str, float | None], None], tally: Tally, down: bool) -> None:
     away = ", the service does not answer" if down else ""
-    done = f"{tally.questions:,} questions, {tally.calls:,.0f} calls, {dollars(tally.usd)}"
+    asked = f"{counted(tally.questions, 'question')}, {counted(round(tally.calls), 'call')}"
+    done = f"{asked}, {dollars(tally.usd)}"
     report(f"{done}{away}", None)
 
 
@@ -447,8 +449,9 @@ def run_review(context: typer.Context, owner: OneOwner = None) -> None:
 
 
 def _review_report(answer: Mapping[str, Any]) -> RenderableType:
+    exact = counted(answer["exact"], "exact repeat")
     return Group(
-        shown(f"{answer['exact']:,} exact repeats and {answer['confirmed']:,} others confirmed"),
+        shown(f"{exact} and {answer['confirmed']:,} others confirmed"),
         shown(f"{len(answer['reversed']):,} reversed, {answer['left']:,} left unreviewed"),
         *_why_left(answer),
         *(

@@ -425,7 +425,9 @@ def _log_findings(settings: Settings, report: Progress) -> Iterator[DoctorFindin
         yield _last_judge(judge)
     for name, behind in status["lag"].items():
         remedy = "catches up with the next command that writes, or `palimpsest rebuild`"
-        yield DoctorFinding(name, behind == 0, f"{behind} events behind", remedy, needed=False)
+        yield DoctorFinding(
+            name, behind == 0, f"{counted(behind, 'event')} behind", remedy, needed=False
+        )
 
 
 def _remedy(error: PalimpsestError) -> str:

@@ -20,6 +20,7 @@ from palimpsest.cli import rendering
 from palimpsest.cli.commands.ingestion import Renames, parse_renames, print_summary
 from palimpsest.cli.invocation import DryRun, Invocation, complete_presets, invocation
 from palimpsest.cli.shell import FAILED
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
 from palimpsest.process.output import Output
 
@@ -173,7 +174,9 @@ def export(
 
     trusted = trust or _trust(call.output)
     if asks and (found := write_copy_of(most, dry_run=True)["changes"]) > most:
-        question = f"The copy needs {found:,} changes, and a run makes {most:,}. Make them all?"
+        question = (
+            f"The copy needs {counted(found, 'change')}, and a run makes {most:,}. Make them all?"
+        )
         most = found if typer.confirm(question, err=True) else most
     document = write_copy_of(most, dry_run=dry_run)
     call.output.answer(document, lambda: rendering.export_report(document))

@@ -115,7 +115,9 @@ def fitted(lines: Sequence[ProseLine], most_bytes: int) -> str:
 
 
 def _left_out(count: int) -> str:
-    return f"{count:,} more lines do not fit: ask for fewer memories, or for more content_bytes."
+    do = "does" if count == 1 else "do"
+    more = counted(count, "more line")
+    return f"{more} {do} not fit: ask for fewer memories, or for more content_bytes."
 
 
 def _size(text: str) -> int:

@@ -102,7 +102,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(
             memories.embed_with(OTHER, progress=dies)
         with Palimpsest.open(tmp_path / "store") as memories:
             left.append(memories.plan_embedding(OTHER)["left"])
-            with pytest.raises(RefusedError, match=f"{left[-1]} texts have no vector"):
+            with pytest.raises(RefusedError, match=f"missing for {left[-1]} text"):
                 memories.switch_model(OTHER)
     assert left == [6, 2]
     with Palimpsest.open(tmp_path / "store") as memories:

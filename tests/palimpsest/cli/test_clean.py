@@ -141,7 +141,8 @@ def test_the_page_fetches_nothing_and_escapes_texts(palimpsest: CommandLine) -> 
     assert re.findall(r"(?:src|href)=|https?://|@import|url\(", page) == []
     assert len(re.findall("<script", page)) == 2
     assert "\u202e" not in re.sub(r'data-[ab]="[^"]*"', "", page)
-    assert "1 row that cannot be read, and stays" in page
+    assert "1 row cannot be read, and stays" in page
+    assert f"<h1>1 duplicate in {file}</h1>" in page
     assert "row 4: the text" in page
 
 

@@ -484,7 +484,7 @@ def test_letters_are_listed_with_their_reasons() -> None:
         (10, 10, []),
         (10, 11, ["only the first 10 bytes were kept"]),
         (SHOWN_BYTES, SHOWN_BYTES, []),
-        (SHOWN_BYTES + 1, SHOWN_BYTES + 1, ["… 1 bytes more; --raw gives all"]),
+        (SHOWN_BYTES + 1, SHOWN_BYTES + 1, ["… 1 more byte; --raw gives all"]),
     ],
 )
 def test_a_letter_says_what_is_missing_of_it(kept: int, size: int, told: list[str]) -> None:

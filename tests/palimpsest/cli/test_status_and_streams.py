@@ -19,6 +19,7 @@ import pytest
 from palimpsest.api.store import Palimpsest
 from palimpsest.backends.paths import LOG_FILE
 from palimpsest.cli.invocation import Invocation
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import TransientError
 from palimpsest.process.output import plain, visible
 from palimpsest.streams.embedded.lock import WriterLock
@@ -454,4 +455,6 @@ def test_an_answer_far_behind_the_cluster_is_warned_of(
 ) -> None:
     store = Mock(behind=Mock(return_value=behind))
     Invocation(Path("memories")).warn_if_behind(store, at_all=at_all)
-    assert (f"{behind} records behind the cluster" in capsys.readouterr().err) is warns
+    assert (
+        f"{counted(behind or 0, 'record')} behind the cluster" in capsys.readouterr().err
+    ) is warns

@@ -292,7 +292,7 @@ def test_a_policy_is_recorded_and_another_model_is_refused(runtime: Runtime) -> 
     assert policy is not None
     assert (answer["policy"], answer["hash"]) == ("mine", policy.data.hash)
     other = PolicyRequest(request_id=fresh(), policy=rules | {"model": "another"})
-    with pytest.raises(RefusedError, match="1 texts have no vector of another yet"):
+    with pytest.raises(RefusedError, match="a vector of another is missing for 1 text"):
         ask(runtime, other)
     assert runtime.writer.policy.name == "mine"
 

@@ -18,6 +18,7 @@ from rich.text import Text
 from palimpsest.cli.invocation import Because, Invocation, invocation, moment
 from palimpsest.cli.rendering import shown
 from palimpsest.cli.shell import FAILED
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
 
 if TYPE_CHECKING:
@@ -264,13 +265,14 @@ def check(
     call = invocation(context)
     with _audits(call) as audits:
         answer = audits.check(most=most, most_members=most_members)
-    counted = (
+    found = (
         f"joins: {answer['covered']:,} certified, {answer['since']:,} later by the same rules,"
-        f" {answer['void']:,} by others; the largest memory has {answer['members']:,} members"
+        f" {answer['void']:,} by others; the largest memory has"
+        f" {counted(answer['members'], 'member')}"
     )
     if answer["outside"]:
-        counted += f"; {answer['outside']:,} joins are outside of what the audit was about"
-    call.output.answer(answer, lambda: shown(counted))
+        found += f"; outside of what the audit was about: {counted(answer['outside'], 'join')}"
+    call.output.answer(answer, lambda: shown(found))
     for problem in answer["problems"]:
         call.output.problem(problem)
     if not answer["holds"]:
@@ -383,10 +385,12 @@ def _foreseen(forecast: AuditForecast) -> RenderableType:
 
 def _drawn(status: AuditStatus) -> RenderableType:
     sealed = (
-        f"audit {status['audit']}: {status['joins']:,} automatic joins at position"
+        f"audit {status['audit']}: {counted(status['joins'], 'automatic join')} at position"
         f" {status['position']:,}, in the order of the seed {status['seed']}"
     )
-    labelled = f"{status['labels']:,} joins have a label: {status['errors']:,} wrong or unsure"
+    labelled = (
+        f"{counted(status['labels'], 'join')} with a label: {status['errors']:,} wrong or unsure"
+    )
     bound = (
         f"at most {status['bound']:.2%} of all joins are wrong, at {status['confidence']:.0%}"
         f" confidence; the target is {status['target']:.2%}"
@@ -405,7 +409,7 @@ def _estimate_line(status: RecallStatus) -> Text:
     near = status["near"]
     return shown(
         f"{near['estimate']:,.0f} missed ({near['low']:,.0f} to {near['high']:,.0f}) of"
-        f" {near['pairs']:,} pairs; {status['labels']:,} of {status['planned']:,} labels"
+        f" {counted(near['pairs'], 'pair')}; {status['labels']:,} of {status['planned']:,} labels"
     )
 
 
@@ -416,10 +420,11 @@ def _estimated(status: RecallStatus) -> RenderableType:
     )
     drawn_by = f"sealed at position {status['position']:,}, drawn by the seed {status['seed']}"
     others = f"{at_random['missed']:,} of {at_random['labels']:,} labels say the same"
+    standing = counted(status["joins"], "standing join")
     lines = [
         f"estimate {status['audit']}: texts that joined none, each with its nearest; {drawn_by}",
         f"an estimate, not a certificate, at {status['confidence']:.0%} confidence",
-        f"recall {recalled[0]} ({recalled[1]} to {recalled[2]}): {status['joins']:,} joins stand",
+        f"recall {recalled[0]} ({recalled[1]} to {recalled[2]}); {standing}",
         f"other pairs: {others}; at most {at_random['high']:,.0f} of {at_random['pairs']:,} do",
         *(f"palimpsest merge {older} {newer}" for older, newer in status["found"]),
     ]
@@ -444,8 +449,8 @@ def _needed(status: AuditStatus) -> Iterator[str]:
         yield "more labels of this audit cannot reach the target: open another one"
         return
     yield (
-        f"still needed, if there are no more errors: {joins:,} labels if nothing is missed;"
-        f" {everything:,} with the probes that show how much is missed"
+        f"still needed, if there are no more errors: {counted(joins, 'label')} if nothing is"
+        f" missed; {everything:,} with the probes that show how much is missed"
     )
     after = ("no number would do" if n is None else f"{n:,}" for n in status["labels_after_errors"])
     yield "with one further error {}; with two {}".format(*after)
@@ -456,7 +461,7 @@ def _second(status: AuditProgress) -> Iterator[str]:
     if status["seconds"]:
         kappa = "says nothing" if status["kappa"] is None else f"is {status['kappa']:.2f}"
         yield (
-            f"a second person looked at {status['seconds']:,} pairs, and agrees on"
+            f"a second person looked at {counted(status['seconds'], 'pair')}, and agrees on"
             f" {status['agreed']:,}: Cohen's kappa {kappa}"
         )
 

@@ -95,7 +95,7 @@ def test_a_judge_whose_first_answer_is_beyond_the_copy_is_named(
     first, second, third = answer(ANN, SMALL), answer(ANN, LARGE), answer(ANN, LARGE)
     small, large = named(SMALL, first), named(LARGE, second, SMALL)
     ann, ben = partition_of(ANN, 2), partition_of(BEN, 2)
-    lost = [small, first, large]
+    lost: list[AnyEvent] = [small, first, large]
     assert restored(monkeypatch, lost, [second, third]) == {ann: lost, ben: []}
     assert restored(monkeypatch, [*lost, second], [second, third]) == {ann: lost, ben: []}
     assert restored(monkeypatch, lost, [third]) == {ann: lost, ben: []}

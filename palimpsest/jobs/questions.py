@@ -124,6 +124,8 @@ class TableReading:
         self._in_hand: set[tuple[str, str]] = set()
         # Request ids of answered questions that are still pending: they are not taken again.
         self._left: set[str] = set()
+        # Those that this reading of the table met or added: the others are pending no longer.
+        self._met: set[str] = set()
 
     def is_at_end(self) -> bool:
         """Whether the table was read to its current end."""
@@ -145,6 +147,7 @@ class TableReading:
             found += self._questions(rows, in_force, most - len(found))
             if not rows:
                 self._last, self._read_at = None, head
+                self._left, self._met = self._met, set()
                 break
         return found
 
@@ -159,7 +162,11 @@ class TableReading:
             self._last = row
             key = (row.kind, row.subject)
             question = None if key in self._in_hand else self._question(row, in_force)
-            if question is not None and request_id(question) not in self._left:
+            if question is None:
+                continue
+            if (name := request_id(question)) in self._left:
+                self._met.add(name)
+            else:
                 self._in_hand.add(key)
                 found.append(PendingQuestion(question, key))
         return found
@@ -182,6 +189,8 @@ class TableReading:
             for request, refusal in zip(requests, refusals, strict=True)
             if refusal is None
         }
-        self._left |= {request_id(answer.pending.question) for answer in answered} - carried_out
+        left = {request_id(answer.pending.question) for answer in answered} - carried_out
+        self._left |= left
+        self._met |= left
         self._in_hand -= {answer.pending.origin for answer in answered}
         return Counter(f"refused: {refusal}" if refusal else "settled" for refusal in refusals)

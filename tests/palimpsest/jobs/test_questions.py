@@ -11,6 +11,8 @@ from palimpsest import Palimpsest
 from palimpsest.api import store as api
 from palimpsest.jobs.questions import TableReading
 from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.judge.verifier import Undecided
+from palimpsest.streams.judge.worker import AnsweredQuestion
 from tests.stub_engine import load_stub
 
 
@@ -29,3 +31,28 @@ def test_questions_are_read_from_the_ledgers_of_the_store(
         gc.collect()
         ledgers = [one for one in gc.get_objects() if type(one) is Ledger]
         assert [one.owner_id for one in ledgers].count("who is asked about") == 1
+
+
+def test_a_question_left_pending_is_not_taken_again_and_forgotten_once_it_is_settled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A verifier that runs for months would keep an id of each."""
+    monkeypatch.setattr(api, "load_engine", load_stub)
+    with Palimpsest.open(tmp_path, by="person") as store:
+
+        def submit(text: str) -> str:
+            return str(store.submit({"owner_id": "ada", "text": text})[0].candidate_id)
+
+        older, newer = (submit(f"she has a large brown {animal}") for animal in ("dog", "cat"))
+        reading = TableReading(store.writer)
+        [question] = reading.take(9)
+        reading.deliver([AnsweredQuestion(question, Undecided("unusable", ()))])
+        for text in ("otters swim", "bees hum", "ferries leave"):
+            submit(text)
+            assert reading.take(9) == []
+            assert len(reading._left) == 1
+        store.separate(older, newer)
+        for text in ("tulips bloom", "rivers rise"):
+            submit(text)
+            assert reading.take(9) == []
+        assert reading._left == set()

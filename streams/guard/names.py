@@ -14,6 +14,7 @@ from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.frame_words import VERBS
 from palimpsest.streams.guard.data.name_words import (
     ADVERBS,
+    AILMENTS,
     COUNTING,
     FIRST_AND_SECOND,
     HOMES,
@@ -29,13 +30,14 @@ from palimpsest.streams.guard.data.name_words import (
     SAME,
     SEVERAL,
     THIRD,
+    TOOLS,
     TRANSITIVE,
     VERBAL,
     third,
 )
 from palimpsest.streams.guard.data.patterns import any_of
 from palimpsest.streams.guard.data.value_words import THIRD_GERMAN, third_german
-from palimpsest.streams.guard.reworded import ADDRESS, reworded
+from palimpsest.streams.guard.reworded import ADDRESS, MAKE, reworded
 from palimpsest.streams.guard.state import as_state, without_since
 from palimpsest.streams.guard.text.language import is_foreign
 from palimpsest.streams.guard.text.persons import is_also_a_word, is_said_of_somebody
@@ -47,7 +49,7 @@ _FIRST = frozenset("i me my mine myself".split())
 _CONTRACTED = {"'m": " is", "'ve": " has", "'ll": " will", "'d like to": " would like to"}
 _OUGHT = frozenset("may might shall should shouldn't must mustn't".split())
 """Verbs that requirements use for a user who is nobody in particular."""
-_THIRDS = (frozenset(THIRD.values()) | NO_NOUNS | SAME | en.FINITE | en.STATES) - _OUGHT
+_THIRDS = (frozenset(THIRD.values()) | NO_NOUNS | SAME | en.FINITE | en.STATES | {"quit"}) - _OUGHT
 _DEEDS = frozenset(THIRD.values()) - SAME - en.AUXILIARIES
 _PERSONAL = ("He ", "She ")
 """Pronouns that, in what an owner is told of, mean the owner: for frames only."""
@@ -63,6 +65,7 @@ _POSSESSIVE = re.compile(r"\b(?:my|his|her|their)\b")
 
 
 _AT = "(?:behind|in|on)"
+_DRINKS = "(?:drinks?|has|have|takes?)"
 _HOME = rf"(?:{any_of(HOMES)})\b"
 _SIDE = "(?:left |right )?"
 _WHOSE = (" my ", " his ", " her ", " their ")
@@ -72,13 +75,16 @@ def _owning(whose: str, *, user: bool) -> re.Pattern[str]:
     """Where a possessive is certainly the subject's: with `user` (*I*, *the user*) more often."""
     ways = [
         rf"\b({whose}) own (?=[a-z])",
-        rf"\b(?:takes?|drinks?) ({whose}) (?:coffee|tea) (?:black|strong|white|with|without)\b",
+        rf"\b{_DRINKS} ({whose}) (?:coffee|tea) (?:black|strong|white|with|without)\b",
         rf"\b(?:dislocated|sprained|tore|twisted) ({whose}) {_SIDE}(?:{any_of(LIMBS)})\b",
+        rf"\btakes? (?:[a-z]+ )+for ({whose}) (?:[a-z]+ )?(?:{any_of(AILMENTS)})\b",
+        rf"\buses? {MAKE} as ({whose}) (?:[a-z]+ )?(?:{any_of(TOOLS)})\.?\Z",
+        rf"\b(?:changed|lost|quit) ({whose}) job\b",
     ]
     if user:
         ways += [
             rf"\b(?:broke|fractured|hurt|injured) ({whose}) {_SIDE}(?:{any_of(LIMBS)})\b",
-            rf"\b(?:lives?|stays?) with ({whose}) (?:{any_of(RELATED)})\b",
+            rf"\b(?:lives?|stays?) (?:in [A-Z][a-z]+ )?with ({whose}) (?:{any_of(RELATED)})\b",
             rf"\b(?:calls?|owes?|phones?|visits?) ({whose}) (?:{any_of(RELATED)})\b",
             rf"\b(?:building|built|grows?|planted) (?:[a-z]+ ){{1,3}}{_AT} ({whose}) {_HOME}",
         ]
@@ -96,6 +102,7 @@ _SURELY_IS = re.compile(
 )
 """What *'s* after a name is *is* before: neither *has* nor a possessive can stand there."""
 _SURELY_HAS = re.compile(r"'s got (?:an?|one|two|three|four|five|[0-9]+) ")
+_TIME_OF_DAY = re.compile(r"[0-9] ?[ap]m\b")
 _WORD = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
 
 
@@ -137,6 +144,8 @@ def _owned(name: str, rest: str) -> tuple[bool, str]:
     if not any(whose in rest for whose in _WHOSE):
         return False, rest  # the usual case
     found = (_MY if name == SPEAKER else _USERS if _is_user(name) else _OWN).search(rest)
+    if not found and _is_user(name):
+        found = _OWN.search(rest)
     if not found:
         return False, rest
     start, end = found.span(found.lastindex or 0)
@@ -434,7 +443,7 @@ def _is_present(word: str) -> bool:
 def _is_third(word: str, bare: bool) -> bool:
     """Whether a word may be a verb in the third person; with `bare`, only if it is on a list."""
     if bare:
-        return word in THIRD.values()
+        return word in VERBAL or word in THIRD.values()
     return word.isalpha() and word.islower() and word.endswith("s") and word not in NOT_VERBS
 
 
@@ -449,7 +458,8 @@ def _has_object(words: list[str], verb: int) -> bool:
     """Whether a word that could be a plural noun is the only verb: what follows shows it."""
     after = words[verb + 1 :]
     if "".join(after[:1]).rstrip(".") in VERBAL.get(words[verb], ()):
-        return _FINITE.isdisjoint(word.rstrip(".,") for word in after)
+        said = _TIME_OF_DAY.sub("", " ".join(after[1:]))
+        return _FINITE.isdisjoint(word.rstrip(".,") for word in said.split(" "))
     if words[verb] in TRANSITIVE and _is_object(after):
         return True
     to_do = "".join(after[1:2])
@@ -457,7 +467,7 @@ def _has_object(words: list[str], verb: int) -> bool:
         return _FINITE.isdisjoint(word.rstrip(".,") for word in after[2:])
     begins = after and (
         after[0] in en.DETERMINERS | en.NUMBERS.keys()
-        or after[0].isdecimal()
+        or after[0][:1].isdecimal()
         or all(map(_is_name, after))
         or (words[verb] == "plays" and _is_name(after[0]))
     )

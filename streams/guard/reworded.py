@@ -11,12 +11,23 @@ import re
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.name_words import (
     AGENTS,
+    AILING,
     ALLERGENS,
+    DATED,
+    FEARS,
+    FIRMS,
+    HABITS,
     ILLNESSES,
+    KEPT_UP,
     KEYS_AND_DRUMS,
+    LIMBS,
+    MEALS,
+    MEDICINES,
+    NOT_CALLED,
     OUTDOORS,
     PASTIMES,
     PEOPLE,
+    PERHAPS_YOUNGER,
     PETS,
     PLANNING,
     PRACTISED,
@@ -24,6 +35,8 @@ from palimpsest.streams.guard.data.name_words import (
     ROLES,
     SKILLS,
     SUBJECTS,
+    TAME,
+    THINGS,
     TRADES,
     TRANSPORT,
 )
@@ -35,6 +48,9 @@ ADDRESS = r"(?:Dr|Mr|Mrs|Ms|Prof)\b\.?"
 """A form of address, with the full stop of its abbreviation or without."""
 NAME = rf"(?:{ADDRESS} |St\. )?[^\W\d_a-z][\w'\-]*(?: [^\W\d_a-z][\w\-]*){{0,2}}"
 """One to three words that begin with a capital."""
+
+MAKE = r"[a-z\-]*[A-Z0-9][\w.\-]*(?: [a-z\-]*[A-Z0-9][\w.\-]*){0,4}"
+"""A make and a model: *ThinkPad*, *iPhone 14*, *65-inch LG*."""
 
 VALUE = rf"(?:[0-9]+|[0-9]{{1,2}} (?:{MONTH})|(?:{MONTH}) [0-9]{{1,2}})(?:,? [0-9]{{4}})?"
 """A number or a date."""
@@ -98,14 +114,24 @@ _PASTIME = re.compile(rf" (likes|loves|hates|enjoys|prefers) ({any_of(PASTIMES)}
 _ITEM = re.compile(r"[A-Z][a-zà-ÿ]+")
 _LISTED = re.compile(rf" speaks ((?:{_ITEM.pattern}, )*{_ITEM.pattern},? and {_ITEM.pattern})")
 _PLACE = rf"({NAME}(?:, {NAME})?)"
-_TRADE = rf"((?:[a-z]+ ){{0,3}}(?:{any_of(TRADES)}))"
+_TRADE = rf"((?:(?:[a-z]+|[A-Z]{{2}}) ){{0,3}}(?:{any_of(TRADES)})|freelance [a-z]+)"
+_NAMED = rf"{NAME}(?:'s?)?(?: (?:{any_of(FIRMS)}))?"
+_FIRM = rf"((?:the )?{_NAMED}|(?:an?|the) (?:[a-z]+ ){{0,2}}(?:{any_of(FIRMS)})(?: in {NAME})?)"
 _DOES_NOW = "drives|lives|owns|plays|reads|speaks|studies|uses|works"
 _WHERE = "(?:at|every|for|in|on|with)"
 _TRANSPORT = f"(?:{any_of(TRANSPORT)})"
 _SCHOOL = rf"(?:University of {NAME}|{NAME} (?:College|University))"
 _WEIGHT = r"[0-9.]+ (?:kg|pounds|stone)"
 _SOMEBODY = any_of(PEOPLE | RELATED | ROLES)
-_OF_OWNERS = any_of((PEOPLE | RELATED | PETS) - ROLES)
+_WORDS = r"(?:[a-z][a-z\-]* ){0,2}[a-z][a-z\-]*"
+"""One to three words for something that has a name."""
+_YOUNGER = f"(?:{any_of(PERHAPS_YOUNGER)})"
+_KIN = rf"(?:{_YOUNGER} )?(?:{any_of((PEOPLE | RELATED) - ROLES)})"
+_NOT_CALLED = rf"(?!(?:{any_of(NOT_CALLED)})\Z)"
+_DATE = f"[0-9]{{1,2}} (?:{MONTH})(?: [0-9]{{4}})?"
+_AMOUNT = r"((?:[$€£][0-9][0-9.]*|[0-9][0-9.,]* [a-z]+))"
+_PLAIN = r"(?:an? )?[a-z\-]+(?: [a-z\-]+){0,3}"
+_MODEL = r"(?:(?:Samsung )?Galaxy S[0-9]+|iPhone [0-9]+|(?:Google )?Pixel [0-9]+)(?: [A-Z][a-z]+)*"
 _COUNT = f"(?:{any_of({'a', 'an', *en.NUMBERS})}|[0-9]+)"
 
 
@@ -113,6 +139,21 @@ def _ways(*ways: tuple[str, str]) -> list[tuple[re.Pattern[str], str]]:
     return [(re.compile(pattern), way) for pattern, way in ways]
 
 
+_MEETING = "appointment|class|exam|lesson|meeting|rehearsal|shift|stand-?up"
+_AGE = rf"((?:{any_of(en.NUMBERS)})|[0-9]{{1,3}})(?: years (?:old|of age))?"
+_BLOOD = "((?:A|B|AB|O) (?:negative|positive))"
+_WORDS_OF_MONEY = "(?:[a-z]+ )?(?:budget|income|salary)"
+_WHEN = rf"(?:in (?:{MONTH}|[0-9]{{4}})|last [a-z]+|[a-z0-9]+ (?:weeks|months|years) ago)"
+_RUN = r"([0-9.]+ ?km) run"
+_WITH = (
+    rf"(?:(?:an?|one|(?:{any_of(en.NUMBERS)})|[0-9]+|her|his|their(?: own)?) )(?:[a-z]+ )?[a-z]+"
+)
+_HABIT = ((r"(.+ in the (?:morning|afternoon|evening))s", r"\1"),)
+_TAKES = "drink|eat|own|smoke|speak|use"
+_NEGATIVE = (
+    (r" doesn't have (?:an?|any) (?!longer|more|of|other|single)(.+)", r" has no \1"),
+    (rf" doesn't ({_TAKES}) any (?!longer|more|of|other)(.+)", r" doesn't \1 \2"),
+)
 _OWNS = (rf" owns ({_COUNT} (?:{any_of(PETS)})(?: (?:called|named) {NAME})?)", r" has \1")
 _WAYS = {
     "'s": _ways(
@@ -121,8 +162,16 @@ _WAYS = {
         (rf"('s (?:{_SOMEBODY})) works as (an? {_TRADE})", r"\1 is \2"),
         (rf"'s major is ({any_of(SUBJECTS)})", r" majors in \1"),
         (rf"('s (?:{_SOMEBODY}) has [0-9]+) kids", r"\1 children"),
-        (rf"('s [a-z]+)'s name is ({NAME})", r"\1 is called \2"),
-        (rf"('s (?:best friend|{_SOMEBODY}) is) (?:called|named) ({NAME})", r"\1 \2"),
+        (rf"('s {_WORDS})'s name is ({NAME})", r"\1 is called \2"),
+        (rf"('s {_WORDS}) is named ({NAME})", r"\1 is called \2"),
+        (rf"('s (?:best friend|{any_of(ROLES)}) is) called {_NOT_CALLED}({NAME})", r"\1 \2"),
+        (rf"'s ({_KIN}) is (?:called |{_NOT_CALLED})({NAME})", r" has a \1 called \2"),
+        (rf"'s ({any_of(PETS)}) is called ({NAME})", r" has a \1 called \2"),
+        (rf"('s (?:[a-z]+ )*(?:{any_of(DATED)})) is on ({_DATE})", r"\1 is \2"),
+        (rf"'s monthly (budget|income|rent|salary) is {_AMOUNT}", r"'s \1 is \2 a month"),
+        (rf"'s (?:annual|yearly) (income|salary) is {_AMOUNT}", r"'s \1 is \2 a year"),
+        (rf"('s (?:{_SOMEBODY})(?: {NAME})? is) {_AGE}", r"\1 \2 years old"),
+        (r"('s [a-z]+) begin(s?) ((?:at|in|on) .+)", r"\1 start\2 \3"),
         (rf"'s (?:job|job title|occupation|profession) is {_TRADE}", r" is a \1"),
         (r"('s favou?rite) film is (.+)", r"\1 movie is \2"),
         (r"'s height is ([0-9.]+ ?c?m)", r" is \1 tall"),
@@ -133,8 +182,21 @@ _WAYS = {
         (rf"'s date of birth is ({VALUE})", r" was born on \1"),
     ),
     "has": _ways(
-        (rf" has an? ({any_of(ROLES)}) (?:called|named) ({NAME})", r"'s \1 is \2"),
-        (rf" has an? ({_OF_OWNERS}) named ({NAME})", r" has a \1 called \2"),
+        (rf" has an? ({any_of(ROLES)}) (?:called|named) {_NOT_CALLED}({NAME})", r"'s \1 is \2"),
+        (rf" has an? ({_WORDS}) (?:called|named) ({NAME})", r" has a \1 called \2"),
+        (rf" has an? ({_KIN}|{any_of(PETS)}), ({NAME})", r" has a \1 called \2"),
+        (rf" has a pet ((?:{any_of(PETS)}) called {NAME})", r" has a \1"),
+        (rf" has ({_COUNT}) pet ({any_of(TAME)})", r" has \1 \2"),
+        (rf" has (an? {_MODEL})(?: phone)?", r"'s phone is \1"),
+        (rf" has (an? {MAKE}) ({any_of(THINGS)})", r"'s \2 is \1"),
+        (rf" has an? ((?:[a-z\-]+ )*(?:{_MEETING})) ((?:at|on) [0-9A-Z].*)", r"'s \1 is \2"),
+        (r" has an? (dentist|doctor|hairdresser)'s appointment(.*)", r" has a \1 appointment\2"),
+        (r" has (their own (?:coffee|tea) .+)", r" takes \1"),
+        (r" has (?:the )?(phone number|student number) (\S.+)", r"'s \1 is \2"),
+        (rf" has (?:the )?blood type {_BLOOD}", r"'s blood type is \1"),
+        (rf" has {_BLOOD} blood", r"'s blood type is \1"),
+        (rf" has an? ({_WORDS_OF_MONEY}) of (.+)", r"'s \1 is \2"),
+        (rf" has a job at {_FIRM}", r" works at \1"),
         (r" has ([0-9]+) kids", r" has \1 children"),
         (rf" has a subscription to ({NAME})", r" subscribes to \1"),
         (rf" has an? ({NAME}) subscription", r" subscribes to \1"),
@@ -158,9 +220,23 @@ _WAYS = {
         (r" is (?:on|following) (an? [a-z\-]+ diet)", r" follows \1"),
         (r"( is saving) (?:money|up) (for .+)", r"\1 \2"),
         (rf" is an? student (at (?:the )?{_SCHOOL})", r" studies \1"),
+        (rf" is an? ({any_of(SUBJECTS)}) student", r" studies \1"),
+        (rf" is an? ({any_of(SUBJECTS)}) student (at (?:the )?{_SCHOOL})", r" studies \1 \2"),
+        (rf" is studying ({any_of(SUBJECTS)}) (at (?:the )?{_SCHOOL})", r" studies \1 \2"),
+        *((rf" is (?:an? )?{ailing}", rf" has {illness}") for ailing, illness in AILING.items()),
+        (rf" is on ({any_of(MEDICINES)}|[0-9.]+ ?mg of [a-z]+)( .+)?", r" takes \1\2"),
+        (rf" is aged {_AGE}", r" is \1 years old"),
+        (rf" is {_BLOOD}", r"'s blood type is \1"),
+        (rf" is an? ({NAME}) fan", r" is a fan of \1"),
+        (rf" is a fan of the ({NAME})", r" is a fan of \1"),
+        (rf" is an? ({NAME}) supporter", r" supports \1"),
+        (rf" is (an? {_TRADE}) by profession", r" is \1"),
+        (rf" is (?:a|the) (father|mother) of ({_COUNT}(?: .+)?)", r" is \1 of \2"),
+        (rf"( is (?:father|mother) of {_COUNT}) (?:children|kids)", r"\1"),
+        (r" is planning (an? .+)", r" plans \1"),
         (r" is (?:a non-smoker|not a smoker)", r" doesn't smoke"),
         (rf" is an? graduate of ({NAME})", r" graduated from \1"),
-        (rf" is (an? {_TRADE}) (at|for) ({NAME})", r" works \3 \4 as \1"),
+        (rf" is (an? {_TRADE}) (at|for) {_FIRM}", r" works \3 \4 as \1"),
         (r" is (?:([0-9]{1,3}) years of age|([1-9][0-9]))", r" is \1\2 years old"),
         (r" is an? (vegan|vegetarian)", r" is \1"),
         (rf" is employed by ({NAME})", r"'s employer is \1"),
@@ -170,11 +246,42 @@ _WAYS = {
         (r" is the owner of (.+)", r" owns \1"),
         _OWNS,
     ),
+    **dict.fromkeys(
+        ("lives", "stays"),
+        _ways((rf"( [a-z]+) with ({_WITH}) in ({NAME})", r"\1 in \3 with \2")),
+    ),
+    "gets": _ways(
+        (r" gets migraines", r" has migraines"),
+        (rf" gets to work (by {_TRANSPORT})", r" goes to work \1"),
+    ),
+    "goes": _ways(
+        (rf" goes for an? {_RUN}(.*)", r" runs \1\2"),
+        (r" goes for a (jog|run|swim)((?: .+)?)", r" \1s\2"),
+    ),
+    "banks": _ways((rf" banks with ({NAME})", r"'s bank is \1")),
+    "fears": _ways((rf" fears ({any_of(FEARS)})", r" is afraid of \1")),
+    "begins": _ways((r" begins ((?:school|work) .+)", r" starts \1")),
+    "pays": _ways(
+        (rf" pays {_AMOUNT}( a month)? (?:in )?rent( a month)?", r" pays \1\2\3 in rent"),
+    ),
+    **dict.fromkeys(HABITS - {"drinks", "eats"}, _ways(*_HABIT)),
+    **dict.fromkeys(
+        ("quit", "stopped", "gave"),
+        _ways((rf" (?:quit|stopped|gave up) ((?:{any_of(KEPT_UP)})(?: {_WHEN})?)", r" stopped \1")),
+    ),
+    **dict.fromkeys(
+        ("sprained", "tore", "twisted"),
+        _ways(
+            (rf" ([a-z]+) an? ({any_of(LIMBS)})((?: .+)?)", r" \1 their own \2\3"),
+            (r"( [a-z]+ their own .+) while ([a-z]+ing .+)", r"\1 \2"),
+        ),
+    ),
+    "doesn't": _ways(*_NEGATIVE),
     "resides": _ways((rf" resides in {_PLACE}", r" lives in \1")),
     "currently": _ways((rf" currently ({_DOES_NOW})( .+)", r" \1\2")),
     **dict.fromkeys(("mainly", "primarily"), _ways((r" [a-z]+ ([a-z]+s .+)", r" mostly \1"))),
     "typically": _ways((r" typically ([a-z]+s .+)", r" usually \1")),
-    "would": _ways((r" would like to ([a-z]+ .+)", r" wants to \1")),
+    "would": _ways((r" would like (to [a-z]+ .+|(?!to |it |that ).+)", r" wants \1")),
     "wants": _ways((rf"( wants to learn) how( to (?:{any_of(SKILLS)})(?: .+)?)", r"\1\2")),
     "likes": _ways((r" likes ([^,]+?) (?:better|more) than ([^,]+)", r" prefers \1 to \2")),
     "prefers": _ways(
@@ -188,18 +295,42 @@ _WAYS = {
         _ways((rf" [a-z]+ ((?:{any_of(PRACTISED)})\b.*)", r" does \1")),
     ),
     "works": _ways(
-        (rf" works as (an? {_TRADE}) for ({NAME})", r" works for \3 as \1"),
-        (rf" works as (an? {_TRADE}) at ({NAME})", r" works at \3 as \1"),
+        (rf" works as (an? {_TRADE}) (at|for) {_FIRM}", r" works \3 \4 as \1"),
         (rf" works as (an? {_TRADE})", r" is \1"),
     ),
     "attends": _ways((rf" attends ((?:the )?{_SCHOOL})", r" studies at \1")),
     "does": _ways(
         (r" does not smoke", r" doesn't smoke"),
+        (rf" does not ((?:have an?|(?:have|{_TAKES}) any) .+)", r" doesn't \1"),
+        *_NEGATIVE,
+        (rf" does an? {_RUN}(.*)", r" runs \1\2"),
         (r" does volunteer work (at|for) (.+)", r" volunteers \1 \2"),
     ),
     "commutes": _ways((rf" commutes to work (by {_TRANSPORT})", r" goes to work \1")),
-    "takes": _ways((rf" takes the ({_TRANSPORT}) to work", r" goes to work by \1")),
-    "wears": _ways((r" wears a size (.+)", r" wears size \1")),
+    "takes": _ways(
+        (rf" takes the ({_TRANSPORT}) to work", r" goes to work by \1"),
+        (r" takes an? size ([0-9.]+) (?:in shoes|shoe)", r"'s shoe size is \1"),
+        (
+            r" takes (coffee|tea) ((?:black|strong|white|with|without)\b.*)",
+            r" takes their own \1 \2",
+        ),
+    ),
+    "drinks": _ways(
+        (
+            r" drinks (?:their own )?(coffee|tea) ((?:black|strong|white|with|without)\b.*)",
+            r" takes their own \1 \2",
+        ),
+        (r" drinks black coffee", r" takes their own coffee black"),
+        *_HABIT,
+    ),
+    "eats": _ways(
+        (rf" eats ({_PLAIN}) for ({any_of(MEALS)})", r" has \1 for \2"),
+        *_HABIT,
+    ),
+    "wears": _ways(
+        (r" wears (?:a )?size ([0-9.]+) shoes", r"'s shoe size is \1"),
+        (r" wears a size (.+)", r" wears size \1"),
+    ),
     "plays": _ways(
         (
             rf" plays ({any_of(en.INSTRUMENTS | KEYS_AND_DRUMS)})((?: {_WHERE} .+)?)",
@@ -207,7 +338,10 @@ _WAYS = {
         )
     ),
     "comes": _ways((rf" comes from ({NAME})", r" is from \1")),
-    "suffers": _ways((rf" suffers from ({any_of(ILLNESSES)})", r" has \1")),
+    "suffers": _ways(
+        (rf" suffers from ({any_of(ILLNESSES)})", r" has \1"),
+        (rf" suffers from an? ({any_of(ALLERGENS)}) allergy", r" has a \1 allergy"),
+    ),
     "owns": _ways(_OWNS),
 }
 """By the first word: patterns and what replaces them.

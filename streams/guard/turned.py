@@ -15,8 +15,11 @@ from palimpsest.streams.guard.data.name_words import (
     AT_HOME,
     COMMON,
     DOING,
+    FEARS,
     LARGEST,
+    MEALS,
     MEETINGS,
+    NOT_CALLED,
     PEOPLE,
     PETS,
     PRONOUNS,
@@ -30,31 +33,37 @@ from palimpsest.streams.guard.reworded import NAME, VALUE
 
 _PLACE = rf"{NAME}(?:, {NAME})?"
 _WEEKDAY = "|".join(day.capitalize() for day in sorted(en.WEEKDAYS))
+_MONTH = "|".join(month.capitalize() for month in sorted(en.MONTHS))
+_SEASON = "autumn|spring|summer|winter"
 _TIME = (
-    rf"[Oo]n (?:(?:{_WEEKDAY})s?|weekends|weekdays)"
-    rf"|[Ii]n (?:{'|'.join(month.capitalize() for month in sorted(en.MONTHS))}|1[5-9]\d\d|20\d\d)"
+    rf"[Oo]n (?:(?:{_WEEKDAY})s?(?: and (?:{_WEEKDAY})s?)?|weekends|weekdays)"
+    rf"|[Ii]n (?:{_MONTH}|1[5-9]\d\d|20\d\d|{_SEASON}|college|school)"
+    rf"|[Ff]or (?:{any_of(MEALS)})|[Aa]t (?:church|home|night|school|work)"
     rf"|[Ii]n the (?:{'|'.join(sorted(en.DAYTIMES))})s?"
     r"|[Aa]t [0-9]{1,2}(?::[0-9]{2})? ?[AaPp][Mm]"
     r"|(?:[Oo]nce|[Tt]wice|[Tt]hree times|[Ff]our times|[Ff]ive times) an? (?:day|week|month|year)"
     rf"|[Ee]very (?:{'|'.join([*sorted(en.DAYTIMES), 'day', 'week', 'weekend', 'month', 'year'])}"
-    rf"|{_WEEKDAY})|[Aa]t weekends"
+    rf"|night|{_MONTH}|{_SEASON}|(?:{_WEEKDAY})(?: and (?:{_WEEKDAY}))?)|[Aa]t weekends"
 )
 _TIMES = tuple(
     begins
-    for word in "On In Every At Once Twice Three Four Five".split()
+    for word in "On In Every At For Once Twice Three Four Five".split()
     for begins in (f"{word} ", f"{word.lower()} ")
 )
 """How `_TIME` begins."""
-_WORD = re.compile(r"[^\W\d_]+(?:['\-][^\W\d_]+)*")
+_WORD = re.compile(r"[^\W\d_]+(?:['\-][^\W\d_]+)*|[0-9]+")
+_GOES = re.compile(rf"(?:am|is) (?:flying|going|moving|travell?ing) to {NAME}")
+_EATS = re.compile(r"(?:eats?|has|have) (?:an? )?[a-z]+(?: [a-z]+)?")
+_SCARY = any_of(fear[0].upper() + fear[1:] for fear in FEARS)
 MOST_WORDS = 5
 """Maximum number of words of a clause before a time; in a longer one the time is ambiguous."""
 
 
 def turned(text: str, names: tuple[str, ...]) -> str | None:
     """The equivalent sentence with one of the names first; None if in doubt."""
-    if " is " not in text and not text.startswith(_TIMES):
+    if not (" is " in text or " scare" in text or " frighten" in text or text.startswith(_TIMES)):
         return None  # the usual case: no pattern can match
-    where, home, role, kin, called, birthplace, time, favourite = _patterns(names)
+    where, home, role, kin, called, birthplace, time, favourite, scared = _patterns(names)
     if found := where.fullmatch(text):
         place, who, does, stop = found.groups()
         return f"{capitalised(who)} {does} in {place}{stop}"
@@ -66,6 +75,8 @@ def turned(text: str, names: tuple[str, ...]) -> str | None:
         return f"{capitalised(what)} is called {name}{stop}"
     if found := role.fullmatch(text):
         name, whose, what, stop = found.groups()
+        if name in NOT_CALLED and what in ROLES:
+            return f"{capitalised(whose)} {what} is called {name}{stop}"
         if what.startswith("favo") and what.partition(" ")[2] in COMMON and name[1:].islower():
             name = name.lower()
         return f"{capitalised(whose)} {what} is {name}{stop}"
@@ -77,11 +88,19 @@ def turned(text: str, names: tuple[str, ...]) -> str | None:
         who = _subject(whose)
         has = "have" if who == SPEAKER else "has"
         return f"{capitalised(who)} {has} a {what} called {name}{stop}"
+    if found := scared.fullmatch(text):
+        what, who, stop = found.groups()
+        who, is_ = (SPEAKER, "am") if who == "me" else (who, "is")
+        return f"{capitalised(who)} {is_} afraid of {what[0].lower()}{what[1:]}{stop}"
     if found := birthplace.fullmatch(text):
         before, one, other, after, stop = found.groups()
         who = _subject(one or other)
         return f"{capitalised(who)} was born in {before or after}{stop}"
-    if (found := time.fullmatch(text)) and _is_one_deed(found[3]):
+    if (found := time.fullmatch(text)) and (
+        _is_one_deed(found[3])
+        or _GOES.fullmatch(found[3])
+        or (found[1].startswith(("For ", "for ")) and _EATS.fullmatch(found[3]))
+    ):
         when, who, does, stop = found.groups()
         return f"{capitalised(who)} {does} {when[0].lower()}{when[1:]}{stop}"
     return None
@@ -97,6 +116,7 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
         [re.escape(capitalised(n)) + "'s" for n in subjects] + (["My"] if SPEAKER in names else [])
     )
     who = "|".join(map(re.escape, names))
+    afraid = [*map(re.escape, subjects), *(["me"] if SPEAKER in names else [])]
     theirs = rf"(?:{owns}) (?:{any_of(PEOPLE)})(?: {NAME})?"
     return (
         re.compile(rf"({_PLACE}) is where ({who}|{theirs}) ({any_of(AT_HOME)})(\.?)"),
@@ -113,6 +133,7 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
         re.compile(
             rf"([A-Z][a-z]+(?: [a-z]+){{1,2}}) is ({owns}) (favou?rite (?:{any_of(COMMON)}))(\.?)"
         ),
+        re.compile(rf"({_SCARY}) (?:scare|frighten)s? ({'|'.join(afraid)})(\.?)"),
     )
 
 

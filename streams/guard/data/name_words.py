@@ -226,6 +226,11 @@ NOT_VERBS = (
 )
 """Words that may follow *I* but are not verbs, or whose third person has no *s*."""
 
+DATED = frozenset(
+    "anniversary appointment birthday deadline exam interview operation party wedding".split()
+)
+"""What is on a day: *on* adds nothing to *is 12 July*."""
+
 MEETINGS = frozenset(
     (
         "appointment appointments class classes exam exams lesson lessons meeting meetings"
@@ -309,9 +314,10 @@ ROLES = frozenset(
 
 DOING = en.ACTIONS | frozenset(
     (
-        "bought broke cleans does finished goes graduated joined left married met moved plays"
-        " retired sold started teaches trains visited visits volunteers watches went won works"
-        " hikes practises practices prefers takes"
+        "bakes bought broke calls cleans does exercises finished gardens goes graduated joined"
+        " knits left married meditates met moved paints phones plays quit shops sprained tore"
+        " tutors wears retired sold started teaches trains visited visits volunteers watches went"
+        " won works hikes practises practices prefers takes"
     ).split()
 )
 """Verbs of doing: a time anywhere in their sentence is the time of the deed."""
@@ -368,22 +374,70 @@ RELATED = PEOPLE | frozenset(
 ALLERGENS = {
     word: word
     for word in (
-        "aspirin gluten grass ibuprofen lactose latex milk mould nickel penicillin pollen shellfish"
-        " soy wheat wool"
+        "amoxicillin aspirin celery codeine dust fish garlic gluten grass ibuprofen lactose latex"
+        " milk mould mustard nickel penicillin pollen sesame shellfish shrimp soy wheat wool"
     ).split()
 } | {
-    word: word + "s"
-    for word in "almond bee cat dog egg hazelnut horse nut peanut walnut wasp".split()
+    word: f"{word[:-1]}ies" if word.endswith("y") else word + "s"
+    for word in (
+        "almond apple banana bee cashew cat dog egg hazelnut horse kiwi nut peanut pecan pineapple"
+        " strawberry walnut wasp"
+    ).split()
 }
 """What somebody is allergic to, by the word before *allergy*."""
 
 ILLNESSES = frozenset(
     (
-        "anaemia anemia arthritis asthma depression diabetes eczema epilepsy gout insomnia"
-        " migraines osteoporosis psoriasis tinnitus vertigo"
+        "anaemia anemia arthritis asthma depression diabetes eczema epilepsy fibromyalgia glaucoma"
+        " gout insomnia migraines osteoporosis psoriasis rosacea sciatica tinnitus vertigo"
     ).split()
 )
 """Illnesses: to have one is to suffer from it."""
+
+AILING = {"asthmatic": "asthma", "diabetic": "diabetes", "epileptic": "epilepsy"}
+"""What somebody is who has an illness."""
+
+MEDICINES = frozenset(
+    (
+        "amlodipine atorvastatin citalopram escitalopram fluoxetine gabapentin insulin"
+        " levothyroxine lisinopril lithium losartan metformin methotrexate omeprazole ramipril"
+        " sertraline simvastatin statins thyroxine warfarin"
+    ).split()
+)
+"""What somebody takes who is *on* it."""
+
+FEARS = frozenset(
+    (
+        "bats|bees|birds|cats|clowns|dentists|dogs|falling|fire|flying|heights|mice|needles|rats"
+        "|sharks|snakes|spiders|the dark|thunder|thunderstorms|wasps"
+    ).split("|")
+)
+"""What somebody is afraid of whom it scares; to fear it is no more than to be afraid of it."""
+
+MEALS = frozenset("breakfast dinner lunch supper".split())
+"""What something is eaten for, which somebody then *has* for it."""
+
+FIRMS = frozenset(
+    (
+        "airport|bakery|bank|bookshop|brewery|café|care home|charity|clinic|college|company|factory"
+        "|garage|garden centre|gym|hospital|hotel|insurance company|kindergarten|law firm|library"
+        "|museum|nursery|nursing home|office|pharmacy|practice|primary school|prison|pub"
+        "|publisher|restaurant|school|secondary school|shop|start-up|startup|supermarket|theatre"
+        "|university|zoo"
+    ).split("|")
+)
+"""Where somebody works, in words without a capital."""
+
+THINGS = frozenset(
+    (
+        "bicycle bike boat camera car guitar keyboard laptop motorbike motorcycle phone piano"
+        " printer scooter tablet truck van watch TV"
+    ).split()
+)
+"""Things that are called by their make: *Ada's laptop is a ThinkPad*."""
+
+HABITS = frozenset("drinks eats jogs journals meditates stretches".split())
+"""What somebody does again and again: *in the morning* is not the next one."""
 
 PLANNING = {"planning": "plans", "hoping": "hopes", "intending": "intends"}
 """Verbs whose progressive form means the same as the plain one."""
@@ -421,14 +475,35 @@ GAMES = frozenset(
 PRACTISED = frozenset("aikido judo karate pilates taekwondo yoga".split())
 """What somebody does who practises it."""
 
+KEPT_UP = frozenset("drinking smoking vaping".split())
+"""Habits: to quit one, to give it up and to stop it are the same."""
+
+SUBJECTS = frozenset(
+    (
+        "accounting architecture art biology chemistry economics engineering history law"
+        " mathematics maths medicine music nursing philosophy physics psychology"
+    ).split()
+)
+"""What is studied for years: to be studying it is to study it."""
+
 VERBAL = {
     "banks": frozenset({"with"}),
     "commutes": frozenset({"by", "to"}),
+    "draws": frozenset({"on", "with"}),
+    "dreams": frozenset({"of"}),
+    "graduated": frozenset({"from"}),
+    "majored": frozenset({"in"}),
     "majors": frozenset({"in"}),
     "plays": en.INSTRUMENTS | GAMES | KEYS_AND_DRUMS,
     "practices": PRACTISED,
+    "quit": KEPT_UP,
     "runs": _OFTEN,
+    "sleeps": frozenset({"badly", "late", "well"}),
+    "starts": frozenset({"school", "work"}),
+    "stopped": KEPT_UP,
+    "studied": SUBJECTS,
     "swims": _OFTEN,
+    "trained": frozenset({"as"}),
     "volunteers": frozenset({"at", "for", "with"}),
     "wakes": frozenset({"up"}),
     "works": frozenset("as at day for from full-time night nights part-time remotely".split()),
@@ -438,22 +513,29 @@ VERBAL = {
 TRANSITIVE = frozenset("drinks grows takes".split())
 """Words that are verbs after *user*, unless a preposition or a verb follows them."""
 
-PETS = frozenset(
-    (
-        "cat cats dog dogs donkey donkeys goat goats hamster hamsters hen hens horse horses parrot"
-        " parrots pony ponies rabbit rabbits tortoise tortoises"
-    ).split()
-)
+_ANIMALS = (
+    "beagle budgie canary cat chihuahua collie dachshund dog donkey ferret gecko gerbil goat"
+    " greyhound hamster hen horse kitten labrador lizard parrot pony poodle puppy rabbit spaniel"
+    " terrier tortoise whippet"
+).split()
+PETS = frozenset(_ANIMALS) | {f"{it[:-1]}ies" if it[-1] == "y" else it + "s" for it in _ANIMALS}
 """Animals: to have one is to own it."""
+
+TAME = frozenset("cat cats dog dogs hamster hamsters kitten parrot parrots puppy".split())
+"""Animals that are always pets when somebody has them."""
+
+NOT_CALLED = frozenset("Christian German Norman Roman".split())
+"""Names that can be said of somebody without being theirs: *Ada's brother is Christian*."""
 
 TRADES = frozenset(
     (
-        "accountant administrator analyst architect barista bartender butcher carpenter cashier"
-        " chef clerk consultant dentist designer developer director doctor electrician engineer"
-        " firefighter hairdresser instructor journalist lawyer lecturer librarian manager mechanic"
-        " midwife nurse paramedic pharmacist physiotherapist plumber programmer psychologist"
-        " receptionist recruiter researcher scientist secretary surgeon teacher technician"
-        " therapist veterinarian waiter waitress"
+        "accountant administrator analyst architect barista barrister bartender bookkeeper"
+        " bricklayer butcher carpenter cashier chef clerk consultant dentist designer developer"
+        " director doctor electrician engineer firefighter hairdresser instructor journalist"
+        " lawyer lecturer librarian manager mechanic midwife nurse optician paralegal paramedic"
+        " pharmacist physiotherapist plumber postman professor programmer psychiatrist"
+        " psychologist radiographer receptionist recruiter researcher roofer scientist secretary"
+        " solicitor surgeon surveyor teacher technician therapist veterinarian waiter waitress"
     ).split()
 )
 """Trades that nobody has as a hobby: to be one is to work as one."""
@@ -487,19 +569,21 @@ OUTDOORS = {
 }
 """What somebody goes doing; to go doing it is to do it."""
 
+AILMENTS = ILLNESSES | frozenset(
+    "allergies ankle back cholesterol headaches heart hip knee nerves pain shoulder thyroid".split()
+)
+"""What somebody takes medicine for; it is their own."""
+
+TOOLS = frozenset(
+    "browser calendar editor keyboard laptop notebook phone shell tablet tabletop terminal".split()
+)
+"""What something is used as; it is then one's own."""
+
 LIMBS = frozenset("ACL ankle arm collarbone elbow hamstring knee leg shoulder toe wrist".split())
 """What somebody breaks or sprains; nearly always it is their own."""
 
 HOMES = frozenset("backyard balcony bedroom garage garden home house kitchen yard".split())
 """Parts of a home."""
-
-SUBJECTS = frozenset(
-    (
-        "accounting architecture art biology chemistry economics engineering history law"
-        " mathematics maths medicine music nursing philosophy physics psychology"
-    ).split()
-)
-"""What is studied for years: to be studying it is to study it."""
 
 SKILLS = frozenset(
     (

@@ -160,7 +160,6 @@ Oslo is where my sister works. / My sister lives in Oslo.
 Oslo, Ohio is where my sister lives. / My sister lives in Oslo.
 Denver, Colorado is where Ada lives. / Ada lives in Denver.
 Mr. Keller is Ada's landlord. / Ada's landlord is Mrs. Keller.
-Mr. Keller is Ada's neighbour. / Ada's neighbour is Mr. Keller.
 I report to Mr. Yamada. He is kind. / Ada reports to Mr. Yamada. He is kind.
 My email is ada@example.org. / Ada's email is ada@example.com.
 My email is ada@example.org. / Bob's email is ada@example.org.
@@ -177,7 +176,6 @@ User reports Tuesday. / I report Tuesday.
 User visits fall. / I visit fall.
 User supports Aston Villa. / Bob supports Aston Villa.
 I bank on Bob. / Ada banks with Bob.
-Wout is Ada's brother. / Ada's brother is Wout.
 Wout is Ada's brother. / Ada has a brother called Bob.
 Wout is Ada's brother. / Ada has a sister called Wout.
 Wout is Ada's brother. / Bob has a brother called Wout.

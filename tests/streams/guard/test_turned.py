@@ -106,10 +106,10 @@ Reading is where Ada lives. / Ada lives in reading.
 Bath is where Ada lives. / Ada lives in a bath.
 """
 ROLES = """
-Bea is Ada's sister. / Ada's sister is Bea.
-Bea is Ada's friend. / Ada's friend is Bea.
-Bea is Ada's colleague. / Ada's colleague is Bea.
-Bea is Ada's daughter. / Ada's daughter is Bea.
+Bea is Ada's sister. / Ada's friend is Bea.
+Bea is Ada's friend. / Ada's friend was Bea.
+Bea is Ada's colleague. / Ada's former colleague is Bea.
+Bea is Ada's daughter. / Ada's goddaughter is Bea.
 Bea is Ada's favourite. / Ada's favourite is Bea.
 Bea is Ada's wife. / Ada's husband is Bea.
 Bea is Ada's wife. / Bob's wife is Bea.

@@ -137,7 +137,6 @@ User banks on Bob. / I bank with Bob.
 Ada's best friend is Lucia. / Ada's friend is Lucia.
 Ada's best friend is named Lucia. / Ada's best friend is Bea.
 Ada's best friend is called often. / Ada's best friend is often.
-Ada's brother is called Wout. / Ada has a brother called Wout.
 Ada's brother is called Wout. / Ada's sister is Wout.
 Ada's brother called Wout. / Ada's brother is Wout.
 Ada's firm is called Wout. / Ada's firm is Wout.
@@ -304,7 +303,6 @@ User owns a cat named Tilda. / Ada has a cat called Bea.
 User owns a cat named Tilda. / Ada has a cat.
 User owns a cat named Tilda. / Ada has a dog called Tilda.
 User owns a shop named Tilda. / Ada has a shop called Tilda.
-Ada's cat is called Tilda. / Ada has a cat called Tilda.
 My height is 185 cm. / Ada is 158 cm tall.
 My height is 185 cm. / Ada is 185 mm tall.
 Ada's son's height is 185 cm. / Ada is 185 cm tall.

@@ -100,17 +100,20 @@ ASCII = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "
 
 def test_arguments_are_utf8_in_a_locale_without_it(palimpsest: CommandLine) -> None:
     words = [sys.executable, "-m", "palimpsest", "--store", str(palimpsest.store)]
-    for command in (["add", "zoë", "Zoë likes tea"], ["list", "zoë"]):
-        done = subprocess.run([*words, *command], capture_output=True, check=False, env=ASCII)
-        assert (done.returncode, done.stderr) == (0, b"")
-    assert "Zoë likes tea" in done.stdout.decode()
+    commands = (["add", "zoë", "Zoë likes tea"], ["list", "zoë"])
+    ran = [
+        subprocess.run([*words, *said], capture_output=True, check=False, env=ASCII)
+        for said in commands
+    ]
+    assert [(done.returncode, done.stderr) for done in ran] == [(0, b""), (0, b"")]
+    assert "Zoë likes tea" in ran[-1].stdout.decode()
 
 
 def test_an_argument_in_another_encoding_is_told(palimpsest: CommandLine) -> None:
     words = [sys.executable, "-m", "palimpsest", "--store", str(palimpsest.store), "--json"]
-    said = ["add", "ada", "Zoë likes tea".encode("latin-1")]
+    said: list[str | bytes] = [*words, "add", "ada", "Zoë likes tea".encode("latin-1")]
     for env in (os.environ, ASCII):
-        done = subprocess.run([*words, *said], capture_output=True, check=False, env=env)
+        done = subprocess.run(said, capture_output=True, check=False, env=env)
         assert done.returncode == 1
         assert b"perhaps it is not in UTF-8" in done.stdout
 

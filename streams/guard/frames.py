@@ -14,9 +14,10 @@ from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.closed_class import OTHERS
 from palimpsest.streams.guard.data.frame_words import (
     BINDING,
+    DEVICES,
     HEADINGS,
+    LAPTOPS,
     LIGHT,
-    NO_PHONES,
     NO_VALUE,
     NOW,
     PHONES,
@@ -47,7 +48,7 @@ _OVER = frozenset("over rather than to".split())
 """Words between what somebody prefers and what it is compared with."""
 _SAVES = frozenset({"saves", "save", "saving"})
 _HAS = frozenset("has have owns own uses use".split())
-_TELEPHONES = frozenset({"phone", "mobile", "smartphone"})
+_MAKES = LAPTOPS | PHONES
 _LITTLE = NO_VALUE | LIGHT
 _WHEN = [("on",), ("at",), ("from",), ("in",)]
 LONGEST_AIM = 10
@@ -145,21 +146,25 @@ def _aim(said: StatedTokens) -> tuple[str, ...] | None:
 
 
 def _device(said: StatedTokens) -> tuple[str, ...] | None:
-    """Whose telephone a text says the make of, by whatever verb: *has a Pixel 8*."""
+    """Whose telephone or laptop a text says the make of, by whatever verb: *has a Pixel 8*."""
     lows = said.lows
-    if PHONES.isdisjoint(lows) or not NO_PHONES.isdisjoint(lows) or len(lows) > LONGEST_AIM:
+    if _MAKES.isdisjoint(lows) or len(lows) > LONGEST_AIM:
+        return None
+    kind = "laptop" if PHONES.isdisjoint(lows) else "phone"
+    others, called = DEVICES[kind]
+    if not others.isdisjoint(lows):
         return None
     who, *rest = lows[lows[0] == "the" :] or ("",)
     if rest[:1] and rest[0] in _HAS:
-        return (who, "phone")
-    owned = who.endswith("'s") and rest[:1] and rest[0] in _TELEPHONES and rest[1:2] == ["is"]
-    return (who.removesuffix("'s"), "phone") if owned else None
+        return (who, kind)
+    owned = who.endswith("'s") and rest[:1] and rest[0] in called and rest[1:2] == ["is"]
+    return (who.removesuffix("'s"), kind) if owned else None
 
 
 def begins_otherwise(text: str, other: Reading) -> bool:
     """Whether a text not read yet certainly shares no frame with one that has been read."""
     opened = other.opening
-    if other.values or not PHONES.isdisjoint(other.lows):
+    if other.values or not _MAKES.isdisjoint(other.lows):
         return False
     if opened is None:
         return _label(other.statement) is None

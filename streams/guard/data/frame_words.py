@@ -65,7 +65,21 @@ HEADINGS = frozenset("fact fyi hint idea memo note ps reminder remember tip todo
 PHONES = frozenset("fairphone galaxy iphone motorola nokia oneplus pixel smartphone xperia".split())
 """Words by which a telephone is known."""
 
+LAPTOPS = frozenset(
+    "chromebook elitebook ideapad inspiron laptop macbook thinkpad vivobook xps zenbook".split()
+)
+"""Words by which a laptop is known."""
+
 NO_PHONES = frozenset(
     "adapter buds cable case charger cover for headphones laptop tab tablet watch".split()
 )
 """Words of things that are called like a telephone, or are made for one."""
+
+NO_LAPTOPS = (NO_PHONES - {"laptop"}) | frozenset("bag dock keyboard sleeve stand".split())
+"""The same, of a laptop."""
+
+DEVICES = {
+    "laptop": (NO_LAPTOPS, {"laptop"}),
+    "phone": (NO_PHONES, {"phone", "mobile", "smartphone"}),
+}
+"""Words that show that something else is meant, and what the device is called."""

@@ -24,6 +24,8 @@ Ada is saving for a down payment on a house. / Ada is saving for a trip to Patag
 Ada has a Samsung Galaxy S21. / Ada has a Google Pixel 9.
 Ada uses an iPhone 12. / Ada has a Google Pixel 9.
 Ada's phone is an iPhone 12. / Ada has a Google Pixel 9.
+Ada has a MacBook Air. / Ada has a Dell XPS 13.
+Ada's laptop is a MacBook Air. / Ada uses a Dell XPS 13.
 Ada lives in Paris. / Ada lives in Rome.
 Lives in Paris / Lives in Rome
 I live in Paris. / I live in New York.
@@ -62,6 +64,11 @@ Ada has a Pixel 9. / Bob has an iPhone 12.
 Ada has a Pixel 9. / Ada has a Galaxy Watch.
 Ada has a Pixel 9. / Ada has a case for an iPhone.
 Ada has a Pixel 9. / Ada has no iPhone.
+Ada has a Pixel 9. / Ada has a MacBook Air.
+Ada has a MacBook Air. / Ada has a laptop bag.
+Ada has a MacBook Air. / Ada has a sleeve for a ThinkPad.
+Ada has a MacBook Air. / Bob has a Dell XPS 13.
+Ada has a MacBook Air. / Ada repairs a ThinkPad.
 Ada has a Pixel 9. / Ada's wallpaper is a galaxy.
 Ada is saving for a car with Bob. / Bob is saving for a trip to Patagonia.
 Ada is saving for a down payment on a house. / Ada is not saving for a trip to Patagonia.

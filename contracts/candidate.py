@@ -25,6 +25,7 @@ from palimpsest.contracts.arguments import Constructed
 from palimpsest.contracts.identity import session_of
 from palimpsest.contracts.light import Light
 from palimpsest.contracts.model import (
+    AN_ISO_TIME,
     NOT_UNICODE,
     Model,
     Timestamp,
@@ -162,7 +163,7 @@ def _moment(value: Any, field: str) -> datetime:
     try:
         return _MOMENT.validate_python(value)
     except ValidationError:
-        raise ValueError(f"{field} must be an ISO 8601 time") from None
+        raise ValueError(f"{field} {AN_ISO_TIME}") from None
 
 
 _FIELDS = frozenset(CandidateFields.__struct_fields__) | {"text"}

@@ -34,8 +34,13 @@ NOT_UNICODE = (
 )
 """What every door says about a text that cannot be encoded in UTF-8."""
 NOT_JSON = "holds what JSON does not have: give a date as text, and a tuple or a set as a list"
-_RULES = {"string_unicode": NOT_UNICODE, "invalid-json-value": NOT_JSON}
+_RULES = {
+    "string_unicode": NOT_UNICODE,
+    "invalid-json-value": NOT_JSON,
+    "missing": "is missing",
+}
 """Rules in place of pydantic's, by the type of error."""
+AN_ISO_TIME = "must be an ISO 8601 time, such as 2026-01-31T09:30:00Z"
 
 
 class Model(BaseModel):
@@ -50,6 +55,12 @@ class Strict(Model):
     model_config = ConfigDict(extra="forbid")
 
 
+_ITS_WORDS = re.compile(
+    r"^(Value error, |Input |(String|Tuple|List|Dictionary) (?=should))+"
+    r"| after validation, not \d+$|, unable to parse string as a.*"
+)
+
+
 def rule_of(problem: ErrorDetails) -> str:
     """The rule that a value breaks, in the words of every door."""
     rule = _RULES.get(problem["type"]) or in_our_words(problem["msg"])
@@ -58,8 +69,7 @@ def rule_of(problem: ErrorDetails) -> str:
 
 def in_our_words(message: str) -> str:
     """The rule in a message of pydantic's, in the same words for a value and for its text."""
-    rule = message.removeprefix("Value error, ").removeprefix("Input ")
-    return rule.partition(", unable to parse string as a")[0]
+    return _ITS_WORDS.sub("", message)
 
 
 def first_rule(error: ValidationError) -> str:
@@ -170,7 +180,7 @@ def _only_text_or_time(value: Any) -> Any:
     try:
         parsed = datetime.fromisoformat(value)
     except ValueError:
-        raise ValueError("must be an ISO 8601 time") from None
+        raise ValueError(AN_ISO_TIME) from None
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 

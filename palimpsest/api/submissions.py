@@ -37,6 +37,7 @@ from palimpsest.queries.ids import require_owned
 from palimpsest.sources import SourcePlace as ImportPlace
 from palimpsest.sources.contract import Trust
 from palimpsest.streams.embedder import Progress
+from palimpsest.streams.extract.conversation import wrong_time
 from palimpsest.streams.intake import Form, Prepared
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.write.inputs import Outcome, why_invalid
@@ -100,7 +101,8 @@ class Submissions(OpenedStore):
         The judge's model extracts memories, as `palimpsest extract` does; with `infer=False`, each
         message except system messages is stored as it is. Each memory's metadata names the
         `message` that it came from: by its `id`, or by its number, from 1. All are stored, or none.
-        UsageError if the judge cannot be used; TransientError if it did not answer for some part.
+        UsageError if the judge cannot be used; TransientError if it did not answer for some part,
+        ModelError if its model did not answer in the requested form.
         """
         given = [messages] if isinstance(messages, str | Mapping) else messages
         listed = [
@@ -111,6 +113,8 @@ class Submissions(OpenedStore):
                 raise UsageError(
                     f"message {number}: its `content` must be a text, a list of parts, or None"
                 )
+            if (wrong := wrong_time(message)) is not None:
+                raise InvalidInputError("field", f"message {number}: {wrong}")
         about = {"owner_id": owner_id, "session_id": session_id, "namespace": namespace}
         known = {name: value for name, value in about.items() if value is not None}
         if not infer:

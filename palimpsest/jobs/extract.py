@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from palimpsest.contracts.errors import TransientError, UsageError
+from palimpsest.contracts.errors import ModelError, TransientError, UsageError
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.extract.conversation import (
     INSTRUCTING,
@@ -26,6 +26,7 @@ from palimpsest.streams.extract.extract import Extraction, extract, statements
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.settings import JudgeSettings
 
+AS_THEY_ARE = "store the messages as they are (`infer` false)"
 _log = logging.getLogger(__name__)
 
 
@@ -63,8 +64,7 @@ async def _extracted(
         if judge.service.is_remote and not set(about.values()).isdisjoint(policy.local_only):
             raise UsageError(
                 "the policy keeps this owner or namespace local (`local_only`), and the judge's"
-                " service is remote: set a local one in [judge], or store the messages as they"
-                " are (`infer` false, or `palimpsest ingest`)"
+                " service is remote: set a local one in [judge]"
             )
         async for found in extract(judge.service, judge.rules.model, messages, about):
             for row in found.rows:
@@ -84,16 +84,26 @@ async def memories_of(
 ) -> list[dict[str, Any]]:
     """The candidates that the judge's model extracts, each with the message that it rests on.
 
-    TransientError if it did not answer for some part; then none must be stored.
+    TransientError if it did not answer for some part, ModelError if not in the requested form;
+    then none must be stored.
     """
     said = [(number, message) for number, message in enumerate(messages, start=1) if _says(message)]
     lines = [_line(one) for _, one in said]
-    judge = Judge.beside(folder, policy.judge, settings, lambda: datetime.now(UTC))
-    found = await _extracted(judge, policy, read_conversation(lines), about, lambda _: None)
+    conversation = read_conversation(lines)
+    try:
+        judge = Judge.beside(folder, policy.judge, settings, lambda: datetime.now(UTC))
+        found = await _extracted(judge, policy, conversation, about, lambda _: None)
+    except UsageError as error:
+        raise UsageError(f"{error}; or {AS_THEY_ARE}") from None
     if found.unanswered:
         raise TransientError("the judge's service did not answer: nothing is stored")
+    if found.unread:
+        raise ModelError(
+            "the judge's model did not answer in the form that was asked for: nothing is stored;"
+            f" {AS_THEY_ARE}, or choose another model (`palimpsest judge doctor` tries it)"
+        )
     if found.unusable:
-        _log.warning("%d parts or memories were not in the form that was asked for", found.unusable)
+        _log.warning("%d extracted memories were not in the requested form", found.unusable)
     rows = []
     for row, number in zip(found.rows, found.messages, strict=True):
         origin = said[number - 1] if 0 < number <= len(said) else None
@@ -172,4 +182,5 @@ def _add(total: Extraction, found: Extraction) -> None:
     total.messages += found.messages
     total.parts += found.parts
     total.unanswered += found.unanswered
+    total.unread += found.unread
     total.unusable += found.unusable

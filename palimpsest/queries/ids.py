@@ -23,6 +23,8 @@ SHORTEST = 8
 MOST_LISTED = 10
 _TOO_SHORT = re.compile(rf"(?i)[0-9a-f]{{4,{SHORTEST - 1}}}")
 _BEGINNING = re.compile(rf"(?i)[0-9a-f][0-9a-f-]{{{SHORTEST - 1},34}}")
+_WITHIN = re.compile(r"(?i)(?<![\w-])[0-9a-f]{8}(?:[0-9a-f-]{0,27}[0-9a-f])?(?![\w-])")
+"""An id, or its beginning, in a longer text."""
 _FOUND = {
     "candidate": "SELECT DISTINCT candidate_id AS id FROM candidates WHERE starts_with(id, ?)",
     "decision": "SELECT DISTINCT decision_id AS id FROM decisions WHERE starts_with(id, ?)",
@@ -134,7 +136,12 @@ def bare(reader: Reader, given: Any) -> Any:
 
 
 def _usual(some_id: str) -> str:
-    """A UUID as this system writes it, such as from one in capitals; other text is unchanged."""
+    """A UUID as this system writes it, such as from one in capitals, or the only one in a text.
+
+    Models and people copy an id with what stands around it, as in `"…"` and `(id …, 2026-01-31)`.
+    """
+    found = _WITHIN.findall(some_id)
+    some_id = found[0] if len(found) == 1 else some_id
     try:
         return str(UUID(some_id))
     except ValueError:

@@ -6,14 +6,15 @@ in blocks, and other lines between them; messages before its last compaction are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Annotated, Any
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.contracts.model import Timestamp, rule_of
+from palimpsest.contracts.model import Timestamp, first_rule, rule_of
 
 TIMES = ("at", "time", "timestamp", "created_at")
 """The accepted names of a message's time."""
@@ -23,12 +24,26 @@ INSTRUCTING = ("system", "developer")
 """Roles whose messages are instructions to a model, so they are not remembered."""
 
 
+_TIME: TypeAdapter[datetime] = TypeAdapter(Timestamp)
+
+
 def timed(row: Any) -> Any:
     """A message with its time renamed to `at`, whatever its name was."""
     if not isinstance(row, dict):
         return row
     given = (row[name] for name in TIMES if row.get(name) is not None)
     return {**row, "at": next(given, None)}
+
+
+def wrong_time(message: Mapping[str, Any]) -> str | None:
+    """What is wrong with a message's time, under the name that it has there; None if nothing is."""
+    for name in TIMES:
+        if message.get(name) is not None:
+            try:
+                _TIME.validate_python(message[name])
+            except ValidationError as error:
+                return f"`{name}` {first_rule(error)}"
+    return None
 
 
 class Message(BaseModel):

@@ -41,14 +41,15 @@ class Extraction:
     """Extracted candidates: `rows` fit for `ingest`, and counts.
 
     `messages` has the number of the message that each row rests on, from 1; 0 if that is unknown.
-    `unanswered` counts parts without an answer, `unusable` the parts and memories that were not in
-    the requested form.
+    `unanswered` counts parts without an answer, `unread` those whose whole answer was not in the
+    requested form, `unusable` these and the single memories that were not.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     messages: list[int] = field(default_factory=list)
     parts: int = 0
     unanswered: int = 0
+    unread: int = 0
     unusable: int = 0
 
 
@@ -94,7 +95,7 @@ async def extract(
         if reply.outcome == "unavailable":
             yield Extraction(parts=1, unanswered=1)
         elif reply.outcome == "unusable" or reply.cut:
-            yield Extraction(parts=1, unusable=1)
+            yield Extraction(parts=1, unread=1, unusable=1)
         else:
             yield _read(reply.given, part, about)
 
@@ -134,7 +135,7 @@ def _payload(part: Sequence[tuple[int, Message]]) -> str:
 def _read(given: Any, part: Sequence[tuple[int, Message]], about: dict[str, str]) -> Extraction:
     listed = given.get("memories") if isinstance(given, dict) else None
     if not isinstance(listed, list):
-        return Extraction(parts=1, unusable=1)
+        return Extraction(parts=1, unread=1, unusable=1)
     found = Extraction(parts=1)
     times = {number: message.at for number, message in part}
     ids: set[str] = set()

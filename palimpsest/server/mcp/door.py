@@ -34,6 +34,7 @@ from palimpsest.server.gate import admitted
 from palimpsest.server.http.operations import KEY_HEADER, key_of
 from palimpsest.server.intents import Intents, digest_of_call
 from palimpsest.server.mcp.bounds import STRUCTURED_BYTES, bounded
+from palimpsest.server.mcp.meant import read_arguments
 from palimpsest.server.mcp.next_steps import next_step, wrong_fields
 from palimpsest.server.mcp.prose import DEFAULT_BYTES, fitted
 from palimpsest.server.mcp.tools import Tool, schemas_of, tools_of
@@ -217,7 +218,7 @@ class McpDoor:
         try:
             intents = self._intents(context.request, params)
             tool = _tool(admitted(context.request).caller.role, params.name)
-            arguments = tool.takes.model_validate_json(write_json(params.arguments or {}))
+            arguments = read_arguments(tool.takes, params.arguments or {})
             answer = plain(await tool.run(intents, arguments))
             most_bytes = getattr(arguments, "content_bytes", DEFAULT_BYTES)
             text = fitted(tool.tell(arguments, answer), most_bytes)

@@ -73,6 +73,8 @@ NEXT_STEPS: Mapping[str, str] = {
 }
 """By the reason of a refusal, else by the kind of a problem (docs/mcp.md)."""
 
+MOST_UNKNOWN = 5
+
 
 def next_step(problem: ProblemError, fields: Collection[str]) -> str | None:
     """What to do after an error of a tool with these fields; None if its detail suffices."""
@@ -84,10 +86,16 @@ def next_step(problem: ProblemError, fields: Collection[str]) -> str | None:
 
 
 def wrong_fields(error: ValidationError, problem: ProblemError) -> Iterator[str]:
-    """What is wrong with each field; names an unknown one unless that could be a user's text."""
-    for wrong, told in zip(error.errors(include_input=False), problem.more["errors"], strict=False):
-        match wrong:
-            case {"type": "extra_forbidden", "loc": (*_, str(name))} if FIELD_NAME.fullmatch(name):
-                yield f"`{name}` is unknown here"
-            case _:
-                yield ": ".join(filter(None, (told["field"], told["rule"])))
+    """What is wrong with the first field, and the names of unknown ones that cannot be texts.
+
+    A model that calls a field by another name sees both: the one that is missing, and its own.
+    """
+    found = error.errors(include_input=False)
+    [told] = problem.more["errors"]
+    unknown = [str(wrong["loc"][-1]) for wrong in found if wrong["type"] == "extra_forbidden"]
+    named = [name for name in unknown if FIELD_NAME.fullmatch(name)][:MOST_UNKNOWN]
+    if found[0]["type"] != "extra_forbidden" or unknown[0] not in named:
+        yield ": ".join(filter(None, (told["field"], told["rule"])))
+    if named:
+        listed = ", ".join(f"`{name}`" for name in named)
+        yield f"{listed} {'is' if len(named) == 1 else 'are'} unknown here"

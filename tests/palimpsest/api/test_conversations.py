@@ -62,3 +62,21 @@ def test_all_messages_are_stored_or_none(memories: Palimpsest, wrong: dict[str, 
     with pytest.raises(InvalidInputError):
         memories.add([*SAID, wrong], "ada", infer=False)
     assert memories.list("ada")["total"] == 0
+
+
+@pytest.mark.parametrize("name", ["at", "timestamp"])
+@pytest.mark.parametrize("infer", [False, True])
+def test_a_wrong_time_is_told_under_its_own_name(
+    memories: Palimpsest, name: str, *, infer: bool
+) -> None:
+    said: list[dict[str, Any]] = [{"content": None}, {"content": "Ada", name: "yesterday"}]
+    with pytest.raises(InvalidInputError, match=f"message 2: `{name}` must be an ISO 8601 time"):
+        memories.add(said, "ada", infer=infer)
+
+
+def test_without_a_key_it_is_said_how_to_do_without(
+    memories: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    with pytest.raises(UsageError, match=r"needs a key .* or store the messages as they are"):
+        memories.add("Ada has a dog", "ada")

@@ -134,6 +134,30 @@ def test_a_judge_that_does_not_answer_keeps_nothing(tmp_path: Path, server: Judg
     judged(tmp_path, server, used)
 
 
+def test_a_model_that_answers_in_another_form_is_no_model_that_found_nothing(
+    tmp_path: Path, server: JudgeServer
+) -> None:
+    def prose_alone(message: dict[str, Any]) -> dict[str, Any]:
+        return message | {"content": [{"type": "text", "text": "<think>Ada has a dog</think>"}]}
+
+    async def used(at: Server) -> None:
+        server.always = Fault(change=prose_alone)
+        failed = await at.ask("POST", PATH, {"messages": SAID}, headers=KEY)
+        assert failed.status_code == 503
+        assert "did not answer in the form" in failed.json()["detail"]
+        assert "`infer` false" in failed.json()["detail"]
+        async with client(at) as made:
+            told = await made.call_tool("add_messages", {"messages": SAID})
+            assert told.is_error
+            assert "nothing is stored" in prose(told)
+        assert await listed(at) == []
+        server.always = None
+        done = await at.ask("POST", PATH, {"messages": SAID}, headers=KEY)
+        assert len(done.json()["memories"]) == 2
+
+    judged(tmp_path, server, used)
+
+
 def test_that_nothing_was_to_be_kept_is_known_under_the_key_too(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         nothing = {"messages": SAID[:1]}

@@ -71,7 +71,11 @@ def test_a_step_names_only_tools_of_an_agent(step: str) -> None:
         ("get_memory", {"memory_id": "0f8b7c52"}, "next: search_memories, find_memories"),
         ("undo", {"id": "0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11"}, "next: "),
         ("search_memories", {"query": "tea", "k": 0}, "k: should be greater"),
-        ("search_memories", {"qery": "tea"}, "query: Field required; next: correct it"),
+        (
+            "search_memories",
+            {"qery": "tea"},
+            "query: is missing; `qery` is unknown here; next: correct it",
+        ),
         ("add_memory", {"text": "tea", "color": 5}, "`color` is unknown here; next: correct it"),
         ("add_memory", {"text": "tea", "she likes tea": 5}, "one of its fields is unknown here"),
         ("erase_everything", {}, "there is no such tool: there are add_memory, "),

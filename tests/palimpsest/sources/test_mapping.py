@@ -428,8 +428,8 @@ def test_a_file_of_nothing_that_can_be_read_makes_no_store(palimpsest: CommandLi
 @pytest.mark.parametrize(
     ("rows", "given", "told"),
     [
-        ([ROW], "memroy=text", "text: Field required"),
-        ([ROW], "metadata.user=owner_id", "owner_id: Field required"),
+        ([ROW], "memroy=text", "text: is missing"),
+        ([ROW], "metadata.user=owner_id", "owner_id: is missing"),
         (
             [{"user": "ada", "memory": " "}, {"user": "ada", "memory": "\t"}],
             "user=owner_id",

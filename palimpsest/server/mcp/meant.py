@@ -1,0 +1,88 @@
+"""Reads arguments as models write them, if they can mean only one thing.
+
+Models pass null for what they leave out, numbers and lists as text, and the object that has an id
+in the place of the id. A schema refuses that (docs/mcp.md); here it is read once more.
+"""
+
+from __future__ import annotations
+
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_origin
+
+import orjson
+from pydantic import ValidationError
+
+from palimpsest.contracts.model import Strict, write_json
+
+Taken = TypeVar("Taken", bound=Strict)
+
+UNDOABLE = ("undo", "decision_id", "memory_id")
+"""Fields of an answer that name what `undo` and `redo` take back, the most exact first."""
+IDS: dict[str, tuple[str, ...]] = {
+    "memory_id": ("memory_id", "id"),
+    "candidate_id": ("candidate_id", "memory_id", "id"),
+    "some_id": ("memory_id", "candidate_id", "id"),
+    "id": UNDOABLE,
+    "memory_ids": ("memory_id", "id"),
+}
+"""For each argument that is an id, the fields of an object that may name it."""
+
+
+def read_arguments(takes: type[Taken], given: dict[str, Any]) -> Taken:
+    """The arguments of a tool; ValidationError if they are wrong and can mean several things."""
+    asked = {name: value for name, value in given.items() if not _left_out(takes, name, value)}
+    try:
+        return takes.model_validate_json(write_json(asked))
+    except ValidationError as error:
+        wrong = {str(problem["loc"][0]) for problem in error.errors() if problem["loc"]}
+    for name in wrong & asked.keys() & takes.model_fields.keys():
+        asked[name] = _meant(takes, name, asked[name])
+    return takes.model_validate_json(write_json(asked))
+
+
+def _left_out(takes: type[Strict], name: str, value: Any) -> bool:
+    """Whether null stands for an argument that has a default, which is not null."""
+    field = takes.model_fields.get(name)
+    if value is not None or field is None or field.is_required():
+        return False
+    return NoneType not in get_args(field.annotation)
+
+
+def _meant(takes: type[Strict], name: str, value: Any) -> Any:
+    """Another form of a value that was refused; the value itself if there is none."""
+    is_list = _is_list(takes.model_fields[name].annotation)
+    if isinstance(value, str):
+        parsed = _parsed(value)
+        value = parsed if not isinstance(parsed, str | None) else value
+        if is_list and isinstance(value, str) and name != "messages":
+            value = [one.strip() for one in value.split(",")]
+    if name in IDS:
+        value = [_id(name, one) for one in value] if isinstance(value, list) else _id(name, value)
+        if not is_list and isinstance(value, list) and len(value) == 1:
+            [value] = value
+    return [value] if is_list and isinstance(value, dict) else value
+
+
+def _is_list(annotation: Any) -> bool:
+    """Whether a field takes a list, perhaps besides null."""
+    return any(get_origin(one) is tuple for one in (annotation, *_without_bounds(annotation)))
+
+
+def _without_bounds(annotation: Any) -> tuple[Any, ...]:
+    """The types of a union, without what is annotated."""
+    return tuple(get_args(one)[0] if get_args(one) else one for one in get_args(annotation))
+
+
+def _parsed(text: str) -> Any:
+    """What JSON a text is, or a boolean as Python writes it; None if it is neither."""
+    try:
+        return orjson.loads(text.lower() if text in ("True", "False") else text)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _id(name: str, value: Any) -> Any:
+    """The id in an object that has one."""
+    if not isinstance(value, dict):
+        return value
+    return next((value[key] for key in IDS[name] if isinstance(value.get(key), str)), value)

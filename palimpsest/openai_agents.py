@@ -13,7 +13,13 @@ from urllib.parse import quote
 from palimpsest.api.outcomes import EARLIER, say_outcome
 from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.counting import counted
-from palimpsest.contracts.errors import InvalidInputError, PalimpsestError, UsageError
+from palimpsest.contracts.errors import (
+    InvalidInputError,
+    ModelError,
+    PalimpsestError,
+    TransientError,
+    UsageError,
+)
 from palimpsest.contracts.extras import require_extra
 from palimpsest.contracts.requests import Selection
 from palimpsest.streams.extract.conversation import text_of
@@ -71,7 +77,9 @@ class PalimpsestSession(SQLiteSession):
         about: dict[str, Any] = {"session_id": self._conversation, "source": SOURCE}
         try:
             self._memories.add(said, self._owner_id, infer=self._infer, **about)
-        except InvalidInputError as error:  # the conversation goes on without it
+        except (TransientError, ModelError) as error:  # the conversation goes on without it
+            _log.warning("what the user said is not remembered: %s", error)
+        except InvalidInputError as error:
             if len(said) == 1:
                 _log.warning("a message of the user is not remembered: %s", error)
                 return

@@ -16,7 +16,7 @@ from openai.types.responses import (
     ResponseOutputText,
 )
 
-from palimpsest import Palimpsest
+from palimpsest import ModelError, Palimpsest, TransientError
 from palimpsest.openai_agents import PalimpsestSession, memory_tools
 
 Result = TypeVar("Result")
@@ -147,6 +147,23 @@ def test_a_message_that_cannot_be_kept_does_not_end_the_conversation(
     assert sorted(faces(memories)) == ["Ada rows", "Ada sings"], "the others are remembered"
     assert "not remembered" in caplog.text
     assert "xxx" not in caplog.text
+
+
+@pytest.mark.parametrize("failure", [TransientError, ModelError])
+def test_a_judge_that_does_not_answer_does_not_end_the_conversation(
+    memories: Palimpsest,
+    failure: type[Exception],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise failure("nothing is stored")
+
+    monkeypatch.setattr(memories, "add", fail)
+    session = PalimpsestSession(memories, "ada", "dinner", infer=True)
+    run(session.add_items([said("Ada plays chess")]))
+    assert len(run(session.get_items())) == 1
+    assert "what the user said is not remembered: nothing is stored" in caplog.text
 
 
 def test_a_model_remembers_finds_corrects_and_forgets(memories: Palimpsest) -> None:

@@ -199,9 +199,12 @@ def _said_elsewhere(said: str, names: tuple[str, ...]) -> str:
     """A text that is not English, for frames only, with one name of the owner as its subject.
 
     In Japanese a name at the beginning is left out, as it often is; in German a verb after *ich* is
-    put into the third person.
+    put into the third person. The name must not be English, or the text would be no longer in its
+    language.
     """
-    who = _spoken(names)
+    own = (name for name in names if name != SPEAKER)
+    fit = sorted(name for name in own if is_in_a_table(name, name.casefold().split()))
+    who = fit[0] if fit else _spoken(names)
     for name in sorted(names, key=len, reverse=True):
         low, rest = name.casefold(), said[len(name) :]
         if not said.casefold().startswith(low):

@@ -19,6 +19,7 @@ from palimpsest.streams.guard.data.language_table import HAN, KANA
 from palimpsest.streams.guard.data.name_words import ADVERBS, SAME, THIRD
 from palimpsest.streams.guard.data.tables import BUILT_IN, TABLES
 from palimpsest.streams.guard.data.value_words import (
+    ALSO_GERMAN,
     AND,
     CHINESE_LIGHT,
     CHINESE_NO_VALUE,
@@ -65,6 +66,8 @@ _CHINESE_FUNCTIONS = CHINESE_NO_VALUE | CHINESE_OTHERS
 _KANA, _KANA_OR_HAN = re.compile(f"[{KANA}]"), re.compile(f"[{KANA}{HAN}]")
 _HIRAGANA = r"\u3041-\u309f"
 _ENDS = re.compile("[。．!！?？]")
+_DAY = re.compile("[月火水木金土日]曜日?")
+"""月曜日の10時: the day is a value, and nobody whose hour it is."""
 _RUN = re.compile(rf"[^{_HIRAGANA}\s、，。．.!！?？「」『』（）()]+")
 """What may be a value in Japanese: all but hiragana, of which particles and endings are made."""
 
@@ -88,8 +91,11 @@ def is_in_a_table(text: str, lows: Iterable[str]) -> bool:
     """
     if not text.isascii() and _KANA_OR_HAN.search(text):
         return True
-    return _NONE_OF_THEIRS.isdisjoint(lows) and (
-        not _PROOF.isdisjoint(lows) or _ENGLISH.isdisjoint(lows)
+    words = frozenset(lows)
+    if len(words & _PROOF) >= FEWEST:
+        words -= ALSO_GERMAN
+    return _NONE_OF_THEIRS.isdisjoint(words) and (
+        not _PROOF.isdisjoint(words) or _ENGLISH.isdisjoint(words)
     )
 
 
@@ -157,7 +163,8 @@ def _japanese(text: str) -> Iterator[Key]:
     runs = list(_RUN.finditer(text))
     for run in runs:
         after, counts = text[run.end() :], _counts(run[0])
-        if not counts and (adds or after.startswith(JAPANESE_NO_VALUE)):
+        of_a_day = after.startswith("の") and _DAY.fullmatch(run[0])
+        if not counts and (adds or (after.startswith(JAPANESE_NO_VALUE) and not of_a_day)):
             continue
         # A verb after the value says enough: who does it is often left out.
         if run is not runs[-1] or len(runs) > (1 if counts else FEWEST):

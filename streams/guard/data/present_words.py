@@ -6,6 +6,8 @@ lists are closed: a text with any other word around them stays as it is.
 
 from __future__ import annotations
 
+from palimpsest.streams.guard.data.language_table import HAN
+
 GERMAN_NOW = "jetzt|inzwischen|mittlerweile|derzeit|momentan"
 """Words for *now*, after which the verb stands before its subject."""
 
@@ -111,9 +113,27 @@ JAPANESE_NOW = rf"(?:{_TOPIC}{_JAPANESE_WAS}[、。])?{_TOPIC}(?:今|いま|現�
 _JAPANESE_WAY = (
     r"((?:[^、。はが\s]{1,12}[はが])?)、?(?:[^、。はがに\s]+から)?([^、。はがに年前\s]+)"
 )
+_ICHIDAN = (
+    "起き|生き|でき|飽き|尽き|過ぎ|落ち|満ち|似|浴び|伸び|延び|滅び|降り|借り|足り|懲り|試み|省み|用い|率い|強い|老い|悔い"
+)
+"""Stems in i of verbs that keep them before *ru*: 起きます is 起きる, but 行きます is 行く."""
+_GODAN = {"き": "く", "ぎ": "ぐ", "ち": "つ", "に": "ぬ", "び": "ぶ", "み": "む", "り": "る"}
+_POLITE = {
+    r"(.*)あります": r"\1ある",
+    rf"(.*(?:{_ICHIDAN}|[えけげじせぜてでねへべめれ]))ます": r"\1る",
+    **{rf"(.*){stem}ます": rf"\1{plain}" for stem, plain in _GODAN.items()},
+    rf"(.*[はがをにでも][{HAN}])します": r"\1す",
+    r"(.*)します": r"\1する",
+    rf"(.*[{HAN}])います": r"\1う",
+    r"(.*)います": r"\1いる",
+    rf"(.*[{HAN}])ます": r"\1る",
+    r"(.*い)です": r"\1",
+    r"(.*)です": r"\1だ",
+}
+"""Polite endings, with the plain ones: 飲みます is 飲む. In doubt one is wrong, but joins nothing."""
 JAPANESE_LEADS_TO = {
     rf"{_JAPANESE_WAY}に引っ?越し(?:た|ました|ています|ている)": r"\1\2に住んでいる",
     rf"{_JAPANESE_WAY}に転職し(?:た|ました)": r"\1\2で働いている",
-    "(.*)います": r"\1いる",
+    **_POLITE,
 }
 """Patterns for a whole text, politeness included, with what holds then."""

@@ -67,6 +67,8 @@ IN_ENGLISH = frozenset(
     "a am an come den die dix dort era he in ma me no once plus sans sin six son war".split()
 )
 """Words of the tables that are also English: they do not prove another language."""
+ALSO_GERMAN = frozenset("also her meeting name".split())
+"""English words that German has, too: *Mein Name ist …*, *Das Meeting ist am Montag*."""
 AND = frozenset("und oder et ou y o e".split())
 """Words after which somebody else is named."""
 

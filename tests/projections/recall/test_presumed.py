@@ -57,7 +57,9 @@ def presumed(*texts: str) -> tuple[str, ...]:
         ([*SHARED, *SHARED], ()),
         ([*SHARED, THIRD, "I live with Bea."], ()),
         (["Ich wohne in Paris.", "Ada hat einen Hund."], ("Ada", "ich")),
+        (["Mein Hund bellt.", "Die Nutzerin wohnt in Paris."], ("die Nutzerin", "ich")),
         (["私はパリに住んでいる", "ユーザーは犬を飼っている"], ("ユーザー", "私")),
+        (["僕はパリに住んでいる", "俺の犬は三歳だ"], ("俺", "僕")),
     ],
 )
 def test_names(texts: list[str], names: tuple[str, ...]) -> None:

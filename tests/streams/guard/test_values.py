@@ -71,6 +71,9 @@ J'habite à Paris. / J'habite désormais à Rome.
 Vivo en París. / Vivo en Roma.
 Vivo en París. / Ahora vivo en Roma.
 Trabajo en Google. / Actualmente trabajo en Meta.
+Das Meeting ist am Montag um 10 Uhr. / Das Meeting ist am Dienstag um 10 Uhr.
+Mein Name ist seit Mai Lena Berg. / Mein Name ist seit Mai Lena Weber.
+会議は月曜日の10時です。 / 会議は火曜日の10時です。
 """
 NO_FRAMES = """
 Ada wohnt in Rom. / Bob wohnt in Rom.
@@ -111,6 +114,9 @@ No sé dónde vive Ana. / No sé dónde vive Eva.
 Ich wohne in Rom. / Ich wohne jetzt in Rom.
 Vivo en Roma. / Ahora vivo en Roma.
 Ich lese jetzt ein Buch. / Ich lese jetzt eine Zeitung.
+The meeting was also in Bonn. / The meeting was also in Köln.
+月の石を持っている。 / 火の石を持っている。
+月曜日の会議は10時だ。 / 月曜日の会議は短い。
 """
 PRESENT = """
 Ich wohne in Paris. / Jetzt wohne ich in Rom.
@@ -233,6 +239,8 @@ Ada wohnt in Paris. / Ich wohne jetzt in Rom.
     "ja": """
 エイダはパリに住んでいる。 / ローマに住んでいる
 私はグーグルで働いている / ユーザーはメタで働いている。
+エイダの電話番号は555 0101だ。 / 私の電話番号は555 0199です。
+エイダは月曜日にジムへ行く。 / 私は木曜日にジムへ行きます。
 """,
 }
 CHANGES = """
@@ -279,6 +287,42 @@ def test_what_holds_now_shares_no_frame_with_something_else(one: str, other: str
 def test_a_present_in_english_is_read_elsewhere() -> None:
     for text in ("Ada, a nun, now lives in Rome.", "I used to live in Paris, now I live in Rome."):
         assert kept_for_frames(text, ()).text == text
+
+
+@pytest.mark.parametrize("code", NAMES)
+def test_an_owner_may_have_english_names_as_well(code: str) -> None:
+    """A text with one of them in front would be no longer in its language."""
+    names = ("I", *NAMES[code], "the user")
+    for one, other in pairs(OF_OWNERS[code]):
+        assert frame(kept_for_frames(one, names), kept_for_frames(other, names))
+
+
+@pytest.mark.parametrize(
+    ("polite", "plain"),
+    pairs("""
+月曜日にジムへ行きます。 / 月曜日にジムへ行く
+六時に起きます。 / 六時に起きる
+コーヒーを飲みます / コーヒーを飲む
+野菜を食べます。 / 野菜を食べる
+映画を見ます。 / 映画を見る
+毎日勉強します。 / 毎日勉強する
+三階にあります。 / 三階にある
+犬を飼っています。 / 犬を飼っている
+犬がいます。 / 犬がいる
+友達に会います。 / 友達に会う
+五人のチームを率います。 / 五人のチームを率いる
+本を貸します。 / 本を貸す
+車は青いプリウスです。 / 車は青いプリウスだ
+家賃は高いです。 / 家賃は高い
+泳ぎます / 泳ぐ
+兄を信じます / 兄を信じる
+肉を食べません。 / 肉を食べません
+肉を食べました。 / 肉を食べました
+"""),
+)
+def test_a_polite_ending_is_read_as_the_plain_one(polite: str, plain: str) -> None:
+    assert as_present(polite) == plain
+    assert not frame(kept_for_frames(polite, ()), kept_for_frames(plain, ()))
 
 
 @pytest.mark.parametrize("code", NAMES)

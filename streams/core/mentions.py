@@ -23,22 +23,31 @@ from typing import NamedTuple
 
 from palimpsest.streams.core.text import visible
 
+_NO_SPACES = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+    r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+"""Characters of scripts without spaces: words of others end before them (Googleで働く)."""
+_IN_WORD = rf"[^\W{_NO_SPACES}]"
+_DOMAIN = rf"{_IN_WORD}(?:{_IN_WORD}|-)*"
 # An address starts at its first character, a host at a label, and schemes, labels and groups of
 # digits are bounded. Otherwise a match is retried at every character: 32 KiB of "x.y." took 20 s.
 _TOKEN = re.compile(
-    r"""
-      (?P<address>(?:mailto:|(?<![\w.%+-]))[\w.%+-]*\w@\w[\w-]*(?:\.\w[\w-]*)+)
-    | (?P<link>(?:[a-z][a-z0-9+.-]{0,40}://|www\.)[^\s<>"]+
-        | (?<![a-z0-9-])(?:[a-z0-9-]+\.){1,30}[a-z]{2,}(?:/[^\s<>"]*)?)
-    | (?P<digits>[+(]?\d[\d\s()./-]{5,60}\d(?!\d))
-    | (?P<number>(?:(?<![\w)])-)?(?:\d{1,3}(?:,\d{3})+(?!\d)
+    rf"""
+      (?P<address>(?:mailto:|(?<!{_IN_WORD})(?<![.%+-]))
+        (?:{_IN_WORD}|[.%+-])*{_IN_WORD}@{_DOMAIN}(?:\.{_DOMAIN})+)
+    | (?P<link>(?:[a-z][a-z0-9+.-]{{0,40}}://|www\.)[^\s<>"{_NO_SPACES}]+
+        | (?<![a-z0-9-])(?:[a-z0-9-]+\.){{1,30}}[a-z]{{2,}}(?:/[^\s<>"{_NO_SPACES}]*)?)
+    | (?P<digits>[+(]?\d[\d\s()./-]{{5,60}}\d(?!\d))
+    | (?P<number>(?:(?<![\w)])-)?(?:\d{{1,3}}(?:,\d{{3}})+(?!\d)
         | (?<!\d,)\d+,\d+(?!,?\d)|\d+)(?:[.:]\d+)*)
-    | (?P<unspaced>[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf]
-        | [\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])
-    | (?P<word>[a-z](?:\+\+|\#)(?!\w) | (?:[^\W\d_](?:'(?=[^\W\d_]))?)+)
+    | (?P<unspaced>[{_NO_SPACES}])
+    | (?P<word>[a-z](?:\+\+|\#)(?!{_IN_WORD})
+        | (?:[^\W\d_{_NO_SPACES}](?:'(?=[^\W\d_]))?)+)
     """,
     re.VERBOSE,
 )
+_UNSPACED = re.compile(f"[{_NO_SPACES}]")
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'", "‐": "-", "‑": "-", "–": "-"})
 _ARABIC_SIGNS = dict.fromkeys([*range(0x64B, 0x653), 0x670, 0x640])
 """Vowel signs, and the stroke that lengthens a word."""
@@ -143,7 +152,9 @@ def _read(found: re.Match[str], *, alone: bool) -> tuple[str, int]:
             return f"{local.split('+')[0] or local}@{domain}", end
         case "link":
             bare = token.rstrip(".,;:!?)]}'")
-            return _SCHEME.sub("", bare).rstrip("/") or bare, found.start() + len(bare)
+            goes_on = _UNSPACED.match(found.string, end)  # /東京, not the end of a path
+            link = _SCHEME.sub("", bare)
+            return (link if goes_on else link.rstrip("/")) or bare, found.start() + len(bare)
         case "digits":
             return _grouped(token, found.start(), alone=alone)
         case "number":

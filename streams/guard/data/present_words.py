@@ -113,9 +113,7 @@ JAPANESE_NOW = rf"(?:{_TOPIC}{_JAPANESE_WAS}[、。])?{_TOPIC}(?:今|いま|現�
 _JAPANESE_WAY = (
     r"((?:[^、。はが\s]{1,12}[はが])?)、?(?:[^、。はがに\s]+から)?([^、。はがに年前\s]+)"
 )
-_ICHIDAN = (
-    "起き|生き|でき|飽き|尽き|過ぎ|落ち|満ち|似|浴び|伸び|延び|滅び|降り|借り|足り|懲り|試み|省み|用い|率い|強い|老い|悔い"
-)
+_ICHIDAN = "起き|生き|でき|飽き|尽き|過ぎ|落ち|満ち|似|浴び|伸び|延び|滅び|降り|借り|足り|懲り|試み|省み|用い|率い|強い|老い|悔い"
 """Stems in i of verbs that keep them before *ru*: 起きます is 起きる, but 行きます is 行く."""
 _GODAN = {"き": "く", "ぎ": "ぐ", "ち": "つ", "に": "ぬ", "び": "ぶ", "み": "む", "り": "る"}
 _POLITE = {
@@ -130,7 +128,7 @@ _POLITE = {
     r"(.*い)です": r"\1",
     r"(.*)です": r"\1だ",
 }
-"""Polite endings, with the plain ones: 飲みます is 飲む. In doubt one is wrong, but joins nothing."""
+"""Polite endings as plain ones: 飲みます is 飲む. Some may be wrong, but they join nothing."""
 JAPANESE_LEADS_TO = {
     rf"{_JAPANESE_WAY}に引っ?越し(?:た|ました|ています|ている)": r"\1\2に住んでいる",
     rf"{_JAPANESE_WAY}に転職し(?:た|ました)": r"\1\2で働いている",

@@ -10,12 +10,17 @@ COURTESIES = {
         "/good morning/good afternoon/good evening/good night/bye/goodbye/sorry/ok/okay/yes/no/sure"
         "/great/perfect/that is perfect/that's perfect/got it/i see/sounds good/looks good/go ahead"
         "/please do/please do that/do that/no problem/you're welcome/well done/have a nice day"
+        "/have a great day/have a nice evening/that was very helpful/that's very helpful"
+        "/that was helpful/that helps/that looks good/see you tomorrow/see you later"
     ),
     "de": (
         "danke/vielen dank/dankeschön/schön/sehr/für die hilfe/für deine hilfe/für ihre hilfe/bitte"
         "/hallo/guten morgen/guten tag/guten abend/gute nacht/tschüss/auf wiedersehen/ja/nein/gut"
         "/super/perfekt/alles klar/verstanden/entschuldigung/tut mir leid/kein problem"
         "/gern geschehen/das passt so/das passt/mach weiter/mach bitte weiter/so"
+        "/vielen lieben dank/dir/ihnen/genau/stimmt/richtig/das war sehr hilfreich/das war hilfreich"
+        "/das ist sehr hilfreich/das hilft mir/das sieht gut aus/mein fehler/schönen abend noch"
+        "/schönen tag noch/bis morgen/bis bald/bis später/und/moin/grüß gott/servus"
     ),
     "fr": (
         "merci/beaucoup/bien/pour ton aide/pour votre aide/bonjour/bonsoir/bonne nuit/bonne journée"
@@ -37,6 +42,9 @@ COURTESIES = {
         "/了解/承知/しました/です/わかりました/分かりました/お疲れ様/お疲れさま/でした/こんにちは/こんばんは/おはよう/ございます"
         "/おやすみなさい/さようなら/すみません/ごめんなさい/申し訳ありません/大丈夫/なるほど/そう/ですね/いいですね/いいです"
         "/助かります/助かりました/違います/続けてください/続けて/もう一度/それで/これで/完璧/ok/ね"
+        "/本当に/大変助かりました/大変失礼しました/とても/いつも/問題ありません/問題ないです/いい感じです/間違えました"
+        "/お返事いただき/ご連絡いただき/ご回答いただき/ご対応いただき/ご教示いただき/教えていただき"
+        "/教えてくれて/お世話になっております/お世話になります/失礼します/失礼しました/かしこまりました"
     ),
     "ko": (
         "감사합니다/감사해요/고맙습니다/고마워요/정말/네/예/아니요/알겠습니다/알겠어요/안녕하세요/안녕히/가세요/계세요"
@@ -48,7 +56,7 @@ COURTESIES = {
 
 _PHRASES = sorted({one for said in COURTESIES.values() for one in said.split("/")}, key=len)
 _NOTHING_ELSE = re.compile(
-    rf"(?:{'|'.join(map(re.escape, reversed(_PHRASES)))}|[\s,.!¡~…、，。！～])++"
+    rf"(?:{'|'.join(map(re.escape, reversed(_PHRASES)))}|[\s,.!¡~…、，。！～])++[^\w?？]*"
 )
 
 

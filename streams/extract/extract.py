@@ -18,6 +18,7 @@ from palimpsest.contracts.candidate import MAX_TEXT_BYTES
 from palimpsest.contracts.identity import session_of
 from palimpsest.streams.extract.conversation import Message, parts
 from palimpsest.streams.extract.courtesies import is_courtesy
+from palimpsest.streams.extract.sentences import asks, sentences_of
 from palimpsest.streams.judge.prompts import Prompt, tool
 from palimpsest.streams.search.content import HAN, KANA
 
@@ -28,7 +29,6 @@ PART_BYTES = 24_000
 """The bytes of a conversation in one request: about eight thousand tokens."""
 FEWEST_WORDS = 4
 """Sentences with fewer words are not remembered unless a model says so."""
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])(?![」』）”])|\n+")
 _DENSE = rf"{HAN}{KANA}\uac00-\ud7a3"
 _WORD = re.compile(rf"[{_DENSE}]|(?:(?![{_DENSE}])\w)\S*?(?=[\s{_DENSE}]|$)")
 """A word; in Chinese, Japanese and Korean a character counts as one."""
@@ -110,10 +110,9 @@ def statements(messages: Sequence[Message], about: dict[str, str]) -> list[dict[
         {"content": sentence, "message": number}
         for number, message in numbered
         if message.role == "user"
-        for sentence in _SENTENCE.split(message.content.strip())
+        for sentence in sentences_of(message.content)
         if len(_WORD.findall(sentence)) >= FEWEST_WORDS
-        and not sentence.endswith(("?", "？"))
-        and not is_courtesy(sentence)
+        and not (asks(sentence) or is_courtesy(sentence))
     ]
     return _read({"memories": stated}, numbered, about).rows
 

@@ -308,11 +308,86 @@ def test_add_without_a_key_says_what_is_missing(
         ("네, 알겠습니다. 정말 감사합니다. 다시 해 주세요.", []),
         ("Thank you for my new job at Meta.", ["Thank you for my new job at Meta."]),
         ("ありがとうと花子が言った。", ["ありがとうと花子が言った。"]),
+        ("Thanks, that was very helpful! That looks good. See you tomorrow.", []),
+        ("Vielen lieben Dank 🙏\nDas sieht gut aus, danke dir! Schönen Abend noch.", []),
+        ("本当にありがとうございます☀\n教えていただきありがとうございます。大変助かりました。", []),
+        ("とても大変でした。", ["とても大変でした。"]),
+        ("Danke, das war ein Geschenk.", ["Danke, das war ein Geschenk."]),
     ],
 )
 def test_what_a_user_stated_is_kept_in_every_script(said: str, stated: list[str]) -> None:
+    assert stated_in(said) == stated
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Unser Hund ist am 3. Mai 2019 geboren.",
+        "Wir fahren vom 3. bis zum 5. Juni nach Bonn.",
+        "Der Kurs ist am 12. 3. um zehn Uhr.",
+        "Ich wohne im 3. Stock ohne Aufzug.",
+        "Il a déménagé le 3. Mai 2019 à Lyon.",
+        "Dr. Weber ist meine Hausärztin.",
+        "Meine Tochter geht z.B. gern schwimmen.",
+        "Meine Tochter mag z. B. Musik und Sport.",
+        "Ich fahre i. d. R. mit dem Rad zur Arbeit.",
+        "Die Miete beträgt ca. 950 Euro im Monat.",
+        "My dentist is Dr. Smith in Rome.",
+        "I like books by J. R. Hartley.",
+    ],
+)
+def test_a_full_stop_within_a_sentence_ends_none(said: str) -> None:
+    assert stated_in(said) == [said]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I have lived here since 1990. My dog is called Rex.",
+        "I am now 12. My dog is called Rex.",
+        "Ich habe einen Hund. Wir wohnen in Bonn am Rhein.",
+        "So do my wife and I. We live in Rome.",
+        "I always say no. My dog is called Rex.",
+    ],
+)
+def test_two_sentences_are_two(said: str) -> None:
+    assert len(stated_in(said)) == 2
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Gibt es einen Zug nach Dresden um acht?!",
+        "Kennst du meinen Hund noch? 😊",
+        "Kennst du meinen Hund noch?😊",
+        "ポルトガルの首都はどこですか。",
+        "明日の天気を教えてくれますか",
+        "昨日のことを覚えていませんか…",
+        "どうしたらいいでしょうか。",
+        "你知道我住在哪里吗",
+        "제가 어디에 사는지 아십니까? 서울은 어떻습니까.",
+        "أين أسكن الآن في هذه المدينة؟ ",
+    ],
+)
+def test_a_question_states_nothing(said: str) -> None:
+    assert stated_in(said) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "好きな食べ物はすいか。",
+        "She asked me “where do you live?”.",
+        "彼は「行きますか？」と言った。",
+    ],
+)
+def test_a_question_that_is_told_is_a_statement(said: str) -> None:
+    assert stated_in(said) == [said]
+
+
+def stated_in(said: str) -> list[str]:
     rows = statements([Message(role="user", content=said)], {"owner_id": "ada"})
-    assert [row["text"] for row in rows] == stated
+    return [row["text"] for row in rows]
 
 
 def test_what_a_message_has_besides_is_not_read() -> None:

@@ -1,0 +1,59 @@
+"""The sentences of a message, of which some only ask; for memories found without a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from palimpsest.streams.guard.data.patterns import any_of
+from palimpsest.streams.guard.data.tables import BUILT_IN
+
+_BREAK = re.compile(r"(?<=[.!?؟])\s+|(?<=[。！？])(?![」』）”！？])|\n+")
+_ABBREVIATIONS = (
+    "approx aprox bspw bzw ca d.h dr dra e.g env evtl exkl geb ggf hr i.d.r i.e inkl mlle mme mr mrs"
+    " ms nr núm p.ej prof sog sr sra st str tel u.a vgl vs z.b zzgl"
+).split()
+"""Before their full stop no sentence ends, or two are kept together at worst."""
+_OF_ORDINALS = (
+    "(?<!i )am|ab|bis|das|dem|den|der|des|die|im|jede[nrs]?|meine?n?|seit|und|unsere?n?|vom|zum|zur"
+)
+_GOES_ON = re.compile(
+    rf"(?:^|[^\w.])(?:{any_of(_ABBREVIATIONS)}|(?!i\b)[^\W\d_]"
+    rf"|\b(?:{_OF_ORDINALS}) (?:\d{{1,2}}\. ?)?\d{{1,2}})\.$"
+)
+"""How a part ends whose sentence goes on: with *z.B.*, an initial, or an ordinal (*am 3.*)."""
+_LONGEST_END = 24
+"""Maximum number of characters of such an end."""
+_NEXT = re.compile(r"[^\W\d_]+")
+_ENDS_IN_A_DAY = re.compile(r"(?<![\w.,])\d{1,2}\.$")
+_ASKS = re.compile(
+    r"""[?？؟][^\w?？؟.。"'”’»」』)）]*$|(?:です|でした|ます|ました|ません|でしょう|ましょう)か[。．.!！…]*$"""
+    r"|[吗嗎][。.!！…]*$|(?:습|입|합)니까[.!…]*$"
+)
+"""How a question ends: Japanese, Chinese and formal Korean ask with or without a question mark."""
+
+
+def sentences_of(text: str) -> Iterator[str]:
+    """The sentences of a text, as they are written, also if a date or *Dr.* has a full stop."""
+    text = text.strip()
+    start = 0
+    for found in _BREAK.finditer(text):
+        if "\n" in found[0] or not _goes_on(text[start : found.start()], text, found.end()):
+            yield text[start : found.start()]
+            start = found.end()
+    yield text[start:]
+
+
+def asks(sentence: str) -> bool:
+    """Whether a sentence is a question."""
+    return _ASKS.search(sentence) is not None
+
+
+def _goes_on(part: str, text: str, at: int) -> bool:
+    """Whether the sentence that a part belongs to goes on at a place of the text."""
+    end = part[-_LONGEST_END:].casefold()
+    if _GOES_ON.search(end) or (end.endswith(" i.") and text.startswith("d. ", at)):
+        return True
+    follows = _NEXT.match(text, at)
+    of_a_month = follows is not None and follows[0].casefold() in BUILT_IN.months
+    return of_a_month and _ENDS_IN_A_DAY.search(end) is not None

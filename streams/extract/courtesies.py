@@ -18,9 +18,9 @@ COURTESIES = {
         "/hallo/guten morgen/guten tag/guten abend/gute nacht/tschüss/auf wiedersehen/ja/nein/gut"
         "/super/perfekt/alles klar/verstanden/entschuldigung/tut mir leid/kein problem"
         "/gern geschehen/das passt so/das passt/mach weiter/mach bitte weiter/so"
-        "/vielen lieben dank/dir/ihnen/genau/stimmt/richtig/das war sehr hilfreich/das war hilfreich"
-        "/das ist sehr hilfreich/das hilft mir/das sieht gut aus/mein fehler/schönen abend noch"
-        "/schönen tag noch/bis morgen/bis bald/bis später/und/moin/grüß gott/servus"
+        "/vielen lieben dank/dir/ihnen/genau/stimmt/richtig/das war sehr hilfreich"
+        "/das war hilfreich/das ist sehr hilfreich/das hilft mir/das sieht gut aus"
+        "/mein fehler/schönen abend noch/schönen tag noch/bis morgen/bis bald/bis später/und/moin/grüß gott/servus"
     ),
     "fr": (
         "merci/beaucoup/bien/pour ton aide/pour votre aide/bonjour/bonsoir/bonne nuit/bonne journée"

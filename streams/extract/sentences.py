@@ -10,8 +10,8 @@ from palimpsest.streams.guard.data.tables import BUILT_IN
 
 _BREAK = re.compile(r"(?<=[.!?؟])\s+|(?<=[。！？])(?![」』）”！？])|\n+")
 _ABBREVIATIONS = (
-    "approx aprox bspw bzw ca d.h dr dra e.g env evtl exkl geb ggf hr i.d.r i.e inkl mlle mme mr mrs"
-    " ms nr núm p.ej prof sog sr sra st str tel u.a vgl vs z.b zzgl"
+    "approx aprox bspw bzw ca d.h dr dra e.g env evtl exkl geb ggf hr i.d.r i.e inkl mlle mme"
+    " mr mrs ms nr núm p.ej prof sog sr sra st str tel u.a vgl vs z.b zzgl"
 ).split()
 """Before their full stop no sentence ends, or two are kept together at worst."""
 _OF_ORDINALS = (

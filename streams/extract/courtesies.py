@@ -20,7 +20,8 @@ COURTESIES = {
         "/gern geschehen/das passt so/das passt/mach weiter/mach bitte weiter/so"
         "/vielen lieben dank/dir/ihnen/genau/stimmt/richtig/das war sehr hilfreich"
         "/das war hilfreich/das ist sehr hilfreich/das hilft mir/das sieht gut aus"
-        "/mein fehler/schönen abend noch/schönen tag noch/bis morgen/bis bald/bis später/und/moin/grüß gott/servus"
+        "/mein fehler/schönen abend noch/schönen tag noch"
+        "/bis morgen/bis bald/bis später/und/moin/grüß gott/servus"
     ),
     "fr": (
         "merci/beaucoup/bien/pour ton aide/pour votre aide/bonjour/bonsoir/bonne nuit/bonne journée"

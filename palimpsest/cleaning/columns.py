@@ -19,6 +19,7 @@ from palimpsest.sources.mapping import NAMES, as_moment, guess_mapping, value_of
 
 LOOKED_AT = 1_000
 """Number of rows from which columns are guessed."""
+TO_UTF_8 = "convert the file first, such as by iconv -f windows-1252 -t utf-8"
 _TEXT: TypeAdapter[str] = TypeAdapter(Text)
 
 
@@ -66,7 +67,9 @@ class Columns:
             try:
                 text = text.decode()
             except UnicodeDecodeError as error:
-                return ScopedText(None, f"not_utf8: byte {error.start} of the text is not UTF-8")
+                return ScopedText(
+                    None, f"not_utf8: byte {error.start} of the text is not UTF-8; {TO_UTF_8}"
+                )
         if _is_missing(text):
             return ScopedText(None, "no_text: the text is missing")
         if not isinstance(text, str):
@@ -95,7 +98,7 @@ def _problem_of(values: Any) -> str:
         try:
             values.decode()
         except UnicodeDecodeError as error:
-            return f"not_utf8: byte {error.start} of the row is not UTF-8"
+            return f"not_utf8: byte {error.start} of the row is not UTF-8; {TO_UTF_8}"
         return "not_json: the row is not JSON"
     if isinstance(values, list):
         return "not_an_object: the row has more cells than the first line, or is a list"

@@ -23,6 +23,7 @@ from palimpsest.contracts.events import Decided
 from palimpsest.contracts.identity import decision_id_of
 from palimpsest.contracts.urn import Urn
 from palimpsest.jobs.ingest import to_inputs
+from palimpsest.process.cutting import place_to_cut
 from palimpsest.process.output import visible
 from palimpsest.queries.duplicates import reason_of
 from palimpsest.streams.write.inputs import Outcome
@@ -215,8 +216,9 @@ def _ago(waited: timedelta) -> str:
 def preview(text: str) -> str:
     """The beginning of a text on one line, with markup escaped."""
     line = " ".join(text.split())
-    cut = line if len(line) <= PREVIEW else f"{line[:PREVIEW].rstrip()}..."
-    return escaped(cut)
+    if len(line) > PREVIEW:
+        line = f"{line[: place_to_cut(line, PREVIEW)].rstrip()}..."
+    return escaped(line)
 
 
 def escaped(text: str) -> str:

@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from palimpsest.contracts.limits import LONGEST_REASON
+from palimpsest.process.cutting import place_to_cut
 from palimpsest.process.output import dollars, is_invisible
 
 FOLDER = Path(__file__).parent
@@ -68,7 +69,7 @@ def _shown(character: str) -> Markup | str:
 
 def excerpt(text: str) -> str:
     """A text, or the beginning of a long one."""
-    return text if len(text) <= EXCERPT else f"{text[:EXCERPT]}…"
+    return text if len(text) <= EXCERPT else f"{text[: place_to_cut(text, EXCERPT)]}…"
 
 
 def words(name: object) -> str:

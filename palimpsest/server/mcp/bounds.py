@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from palimpsest.process.cutting import place_to_cut
+
 JsonObject = dict[str, Any]
 
 STRUCTURED_BYTES = 60_000
@@ -55,7 +57,7 @@ def _shortened(value: Any, longest: int, name: str = "") -> Any:
         case list() | tuple():
             return [_shortened(inner, longest, name) for inner in value]
         case str() if len(value) > longest and name not in NAMES and not name.endswith("_id"):
-            return value[: longest - 1] + PREVIEW_ENDS
+            return value[: place_to_cut(value, longest - 1)] + PREVIEW_ENDS
         case _:
             return value
 

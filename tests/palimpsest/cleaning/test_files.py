@@ -64,6 +64,7 @@ def test_what_cannot_be_read_stays_as_it_is(tmp_path: Path) -> None:
     assert [row.problem.partition(":")[0] for row in rows] == [
         *("", "not_utf8", "no_text", "not_an_object", "")
     ]
+    assert "iconv" in (rows[1].problem or "")
     assert copied(path, {4}) == b"text,n\na,1\n\xff,2\n,3\nb,4,5\n"
 
 

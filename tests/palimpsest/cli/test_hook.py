@@ -269,6 +269,7 @@ def test_a_preview_is_one_line_without_markup(text: str) -> None:
         ("x" * hook.PREVIEW, "x" * hook.PREVIEW),
         ("x" * (hook.PREVIEW + 1), "x" * hook.PREVIEW + "..."),
         ("x" * (hook.PREVIEW - 1) + " yz", "x" * (hook.PREVIEW - 1) + "..."),
+        ("x" * (hook.PREVIEW - 1) + "u\u0308y", "x" * (hook.PREVIEW - 1) + "..."),
         (" two \n words ", "two words"),
     ],
 )

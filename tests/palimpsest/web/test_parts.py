@@ -501,6 +501,7 @@ def test_words_of_one_text_are_marked_with_the_spaces_between_them() -> None:
 def test_an_excerpt_says_that_there_is_more() -> None:
     assert excerpt("x" * EXCERPT) == "x" * EXCERPT
     assert excerpt("x" * (EXCERPT + 1)) == "x" * EXCERPT + "…"
+    assert excerpt("x" * (EXCERPT - 1) + "👍🏽") == "x" * (EXCERPT - 1) + "…"
     assert words("llm_reject_now") == "llm reject now"
 
 

@@ -1,0 +1,31 @@
+"""Cuts texts between characters as people see them, which may have several code points."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_JOINER = "\u200d"
+_HALVES = "".join(map(chr, range(0x1F1E6, 0x1F200)))
+"""Two of these are a flag."""
+_MOST_STEPS = 64
+"""Code points of the longest character that is kept whole; a longer one is a heap of accents."""
+
+
+def place_to_cut(text: str, at: int) -> int:
+    """The last place up to `at` that is not within a character; `at` itself if there is none."""
+    place = at
+    while 0 < place < len(text) and at - place <= _MOST_STEPS and _is_within(text, place):
+        place -= 1
+    return place if place and at - place <= _MOST_STEPS else at
+
+
+def _is_within(text: str, at: int) -> bool:
+    before, after = text[at - 1], text[at]
+    if after.isascii():
+        return False  # the usual case
+    if _JOINER in (before, after) or "\U0001f3fb" <= after <= "\U0001f3ff":
+        return True  # a family, or a colour of skin
+    if before in _HALVES and after in _HALVES:
+        halves = text[:at]
+        return (len(halves) - len(halves.rstrip(_HALVES))) % 2 == 1
+    return unicodedata.category(after).startswith("M") or "\u1160" <= after <= "\u11ff"

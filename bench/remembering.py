@@ -65,6 +65,8 @@ NAMES = {
     "rank": ("Yusuf",),
     "yard": ("Aoife",),
     "games": ("Thiago",),
+    "werkstatt": ("Miriam", "die Nutzerin", "ich"),
+    "kissaten": ("健太", "ユーザー", "私"),
 }
 """The owner of each day; declared as a name together with *the user* and *I*."""
 SESSIONS, SESSION_ROWS = 50, 20
@@ -73,8 +75,8 @@ OF_OTHERS = ("i ", "i'", "my ")
 FACTS = [
     orjson.loads(line) for line in Path(__file__).with_name("day.jsonl").read_bytes().splitlines()
 ]
-"""Of 27 days: facts in five wordings, with a question; what is so `after` a change, if one comes;
-and of eighteen days what is `near` a fact, but another one."""
+"""Of 29 days, one in German and one in Japanese: facts in five wordings, with a question; what is
+so `after` a change, if one comes; and of twenty days what is `near` a fact, but another one."""
 
 
 Gold = tuple[int, bool]
@@ -265,19 +267,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run every preset on days of one person each; print a table."""
     parser = argparse.ArgumentParser(prog="python -m bench day", description=__doc__)
     parser.add_argument("--data", type=Path, help="a folder with streams/, else made-up rows")
-    parser.add_argument("--presets", nargs="+", choices=DESIGNS, help="else all")
+    parser.add_argument(
+        "--presets", nargs="+", choices=[*DESIGNS, "multilingual"], help="else the six of one model"
+    )
     parser.add_argument("--days", nargs="+", choices=NAMES, default=["home", "work"])
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     asked = parser.parse_args(arguments)
     logging.disable(logging.WARNING)  # that nobody answers is part of the measurement
-    engine = load_engine()
+    presets = asked.presets or DESIGNS
+    model, *others = {load_policy(preset).model for preset in presets}
+    if others:
+        parser.error("--presets: these use several models")
+    engine = load_engine(model)
     results: list[Remembered] = []
     with TemporaryDirectory() as folder:
         kept = KeptVectors(Path(folder) / "vectors.sqlite", engine)
         for day in asked.days:
             texts = {row.said["text"] for row in rows(day, asked.data)[0]}
             known = KnownTexts(engine, kept.of(texts))
-            for preset in asked.presets or DESIGNS:
+            for preset in presets:
                 for judged in (False, True)[: 1 + load_policy(preset).judge.enabled]:
                     for named in (False, True):
                         results.append(

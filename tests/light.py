@@ -13,7 +13,10 @@ import typer.main
 
 from palimpsest.process.gc_thresholds import raise_gc_thresholds
 from palimpsest.process.import_shims import lighten_lancedb
+from palimpsest.projections.base.files import OWNERS_ONLY
+from palimpsest.projections.base.source import Effect, no_effect
 from palimpsest.projections.duckdb import queries as analysts
+from palimpsest.projections.duckdb.segments import FOLDER
 from palimpsest.streams.embedder import DEFAULT_MODEL, load
 from palimpsest.streams.embedder.batch_check import Measurable
 from palimpsest.streams.embedder.contract import Progress
@@ -22,6 +25,9 @@ comment_on_columns = vars(analysts)["_comment_on_columns"]
 """The real one, for the test that reads the comments."""
 write_views = vars(analysts)["_write_views"]
 """The real one, for tests that open a file of views."""
+_write_tables: Callable[[Path, Effect], None] = vars(analysts)["_write_empty_tables"]
+_tables: dict[Path, bytes] = {}
+"""The files of empty tables, once they are known."""
 _load: Callable[..., Measurable] = vars(load)["_load"]
 
 
@@ -31,7 +37,8 @@ def lighten() -> None:
     Each store's file of views is a copy of the first one, without comments on columns: to write it
     costs three times as much as all else of a new store. So its views are of another store, which
     only an analyst would notice who opens the file: queries of Palimpsest have views of their own.
-    The default model is loaded once.
+    Its empty tables, too, are copies of the first ones, which are the same bytes. The default model
+    is loaded once.
 
     Before anything imports LanceDB or typer's test client.
     """
@@ -40,6 +47,7 @@ def lighten() -> None:
     vars(typer.main)["get_command"] = cache(typer.main.get_command)
     vars(analysts)["_comment_on_columns"] = _say_nothing
     vars(analysts)["_write_views"] = _write_known_views
+    vars(analysts)["_write_empty_tables"] = _write_known_tables
     vars(load)["_load"] = _load_once
 
 
@@ -64,6 +72,24 @@ def _write_known_views(file: Path, wanted: dict[str, str]) -> None:
     else:
         write_views(file, wanted)
         known.append(file.read_bytes())
+
+
+def _write_known_tables(folder: Path, effect: Effect) -> None:
+    """Copy them if nothing is there yet and nobody looks on, as tests of each step do."""
+    segments = folder / FOLDER
+    if effect is not no_effect or segments.exists():
+        _write_tables(folder, effect)
+    elif not _tables:
+        _write_tables(folder, effect)
+        [segment] = segments.iterdir()
+        _tables.update(
+            {Path(segment.name) / file.name: file.read_bytes() for file in segment.iterdir()}
+        )
+    else:
+        for name, written in _tables.items():
+            (segments / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (segments / name).touch(OWNERS_ONLY)
+            (segments / name).write_bytes(written)
 
 
 @cache

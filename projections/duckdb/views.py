@@ -42,6 +42,9 @@ MOVED = (
 )
 
 
+_ESCAPED = str.maketrans({char: f"[{char}]" for char in "*?["})
+
+
 def quoted(text: str) -> str:
     """A text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
@@ -49,7 +52,7 @@ def quoted(text: str) -> str:
 
 def literal_glob(path: str) -> str:
     """A path with its wildcard characters escaped."""
-    return "".join(f"[{char}]" if char in "*?[" else char for char in path)
+    return path.translate(_ESCAPED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,10 +49,10 @@ cluster-demo: .venv/installed ## The same stream through Kafka, a worker killed 
 PYTEST := $(if $(MEMORY),PYTEST_DEBUG_TEMPROOT=$(MEMORY)) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
 	$(if $(MEMORY),-o tmp_path_retention_policy=failed)
 
-test: .venv/installed ## Run the tests on JOBS processes (4, because most tests wait), without engines, outages, random kills and campaigns.
-	$(PYTEST) $(ARGS)
+test: .venv/installed ## Run the tests on JOBS processes (4, because most tests wait), without what is long, engines, outages, random kills and campaigns.
+	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-quick} $(PYTEST) $(ARGS)
 
-test-all: .venv/installed ## Run what CI runs: these tests, those with more parameters, random kills, the designs and the demo on a cluster.
+test-all: .venv/installed ## Run what CI runs: these tests with all examples, those with more parameters, random kills, the designs and the demo on a cluster.
 	$(PYTEST) -m 'not engines and not mem0 and not langchain and not campaign and not outage' $(ARGS)
 
 test-crash: .venv/installed ## Kill running processes 100 times at random moments; nothing may be lost or doubled.

@@ -417,6 +417,7 @@ print(len([name for name in sys.modules if name.startswith("palimpsest.streams."
 """
 
 
+@pytest.mark.long
 def test_everything_is_imported_under_one_name() -> None:
     """Else each class would exist twice, and `isinstance` would fail in silence."""
     command = [sys.executable, "-c", ONE_CLASS_EACH]

@@ -37,6 +37,7 @@ def test_the_old_order_without_the_errors_found_is_a_trap() -> None:
     assert coverage.wrong_certificates(60, lambda first, _, pairs: sealed_order(first, pairs)) > 0.8
 
 
+@pytest.mark.long
 def test_an_interval_covers_and_detection_is_not_overrated() -> None:
     assert coverage.covered((0.3,) * 6, 50) >= 0.9
     assert coverage.ever_overrated(0.8, 100) <= 0.05

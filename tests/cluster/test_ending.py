@@ -81,6 +81,7 @@ def test_under_load_what_is_decided_is_acknowledged(cluster: Cluster) -> None:
     assert end(slow) == 0, stderr_of(slow)
 
 
+@pytest.mark.long
 def test_in_an_outage(tmp_path: Path, startable: None, forge: Forge, silent: socket.socket) -> None:
     """Of the brokers, and for the verifier of the judge's service; whoever stays goes on after it.
 

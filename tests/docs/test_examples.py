@@ -72,6 +72,7 @@ OWNER = b"jmb:thomas_14"
 """Whose part of the demo's stream is enough for each step to have something to show."""
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_the_demo_prints_its_story(tmp_path: Path) -> None:
     stream = gzip.decompress((EXAMPLES / "data" / "memories.jsonl.gz").read_bytes()).splitlines()

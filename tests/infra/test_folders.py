@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.long import long_but
+
 ROOT = Path(__file__).parents[2]
 
 IMPORTS = {
@@ -17,7 +19,7 @@ IMPORTS = {
 }
 
 
-@pytest.mark.parametrize("first", ["", "import palimpsest; "])
+@pytest.mark.parametrize("first", long_but("", of=["", "import palimpsest; "]))
 @pytest.mark.parametrize("folder", IMPORTS)
 def test_a_folder_is_not_copied(folder: str, first: str) -> None:
     again = IMPORTS[folder].replace("from ", "from palimpsest.").replace("one", "other")
@@ -26,7 +28,8 @@ def test_a_folder_is_not_copied(folder: str, first: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["contracts.urn", "projections.recall.hits", "streams.core.text"]
+    "module",
+    long_but("contracts.urn", of=["contracts.urn", "projections.recall.hits", "streams.core.text"]),
 )
 def test_a_module_is_run_by_its_own_name(module: str) -> None:
     subprocess.run([sys.executable, "-m", module], cwd=ROOT, check=True)

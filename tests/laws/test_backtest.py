@@ -30,6 +30,7 @@ from palimpsest.streams.search.scope_indexes import ScopeIndexes
 from tests.laws.histories import Act, Playback, calling, expiring, policies, stories
 from tests.laws.test_breaks import search
 from tests.laws.world import Command, World, cosine_of, picture
+from tests.long import long_but
 
 TOPS = (1, 2, 20)
 
@@ -214,18 +215,15 @@ def frames_are_searched_for(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(recorded_neighbours, "_with_frame", broken)
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        any_texts_will_do,
-        repeats_were_searched_for,
-        who_was_found_is_all,
-        one_fewer_is_enough,
-        more_words_are_the_same,
-        other_words_are_more,
-        frames_are_searched_for,
-    ],
-)
+BREAKS = [
+    *(any_texts_will_do, repeats_were_searched_for, who_was_found_is_all, one_fewer_is_enough),
+    *(more_words_are_the_same, other_words_are_more, frames_are_searched_for),
+]
+SLOW = {any_texts_will_do, who_was_found_is_all, one_fewer_is_enough, other_words_are_more}
+"""To be found only among hundreds of histories."""
+
+
+@pytest.mark.parametrize("broken", long_but(*(one for one in BREAKS if one not in SLOW), of=BREAKS))
 def test_a_break_is_found(
     broken: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -568,8 +568,19 @@ BREAKS = [
 ]
 
 
+SLOW = {any_join_is_near_enough, composed_texts_are_nobodys}
+
+
 @pytest.mark.parametrize(
-    ("patch", "check", "drawn"), BREAKS, ids=[f"{p.__name__}-{c.__name__}" for p, c, _ in BREAKS]
+    ("patch", "check", "drawn"),
+    [
+        pytest.param(
+            *one,
+            id=f"{one[0].__name__}-{one[1].__name__}",
+            marks=[pytest.mark.long] * (one[0] in SLOW),
+        )
+        for one in BREAKS
+    ],
 )
 def test_a_break_is_found(
     patch: Callable[[pytest.MonkeyPatch], None],

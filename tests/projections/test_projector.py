@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
@@ -22,6 +22,7 @@ from palimpsest.projections.duckdb.store import DuckStore
 from palimpsest.projections.lancedb import store as lance
 from palimpsest.projections.projector import Projector
 from palimpsest.projections.verify import verify
+from tests.long import long_but
 from tests.projections.histories import History, MemoryLog
 
 VIEWS = (
@@ -184,14 +185,20 @@ def test_small_segments_become_one(tmp_path: Path, eager: None) -> None:
     assert_right(history.log, tmp_path)
 
 
-def stops(run: Callable[[Path, StopAt], object], store: Path) -> Iterator[str]:
-    """Each effect of a run, the last time that it has it, while the store is as one left it there.
+def stops(
+    run: Callable[[Path, StopAt], object], store: Path, which: Sequence[str] | None = None
+) -> Iterator[str]:
+    """Each effect of a run, or of `which`, the last time that it has it.
+
+    The store is as a run left it that ended there.
 
     `tests/reliability` kills processes at each of them, half-way through.
     """
     counted = StopAt()
     run(store, counted)
-    last = {name: number for number, name in enumerate(counted.names)}
+    last = {
+        name: number for number, name in enumerate(counted.names) if which is None or name in which
+    }
     for number in sorted(last.values()):
         shutil.rmtree(store)
         with pytest.raises((StoppedError, StoreError)):
@@ -199,7 +206,17 @@ def stops(run: Callable[[Path, StopAt], object], store: Path) -> Iterator[str]:
         yield counted.names[number]
 
 
-def test_stopped_at_any_effect_of_live_writing_it_goes_on(tmp_path: Path, eager: None) -> None:
+EFFECTS = (
+    *("segment:written", "segment:renamed", "segment:retired"),
+    *("lancedb:memories", "lancedb:candidates", "lancedb:position"),
+    *("lancedb:memories:index", "lancedb:memories:tidy"),
+)
+
+
+@pytest.mark.parametrize("which", long_but(EFFECTS, of=[EFFECTS, None]), ids=["some", "any"])
+def test_stopped_at_an_effect_of_live_writing_it_goes_on(
+    tmp_path: Path, eager: None, which: tuple[str, ...] | None
+) -> None:
     """In the third commit, with which all the tidying comes."""
     store, begun = tmp_path / "store", tmp_path / "begun"
     live(store, History(7), 2, StopAt())
@@ -213,7 +230,7 @@ def test_stopped_at_any_effect_of_live_writing_it_goes_on(tmp_path: Path, eager:
         live(folder, history, 1, effect)
 
     names = set()
-    for name in stops(run, store):
+    for name in stops(run, store, which):
         names.add(name)
         history = histories[-1]
         again = Projector(store, history.log)
@@ -222,9 +239,7 @@ def test_stopped_at_any_effect_of_live_writing_it_goes_on(tmp_path: Path, eager:
         again.submit(history.take())
         again.close()
         assert_right(history.log, store)
-    assert {"segment:written", "segment:renamed", "segment:retired"} <= names
-    assert {"lancedb:memories", "lancedb:candidates", "lancedb:position"} <= names
-    assert {"lancedb:memories:index", "lancedb:memories:tidy"} <= names
+    assert names >= {*EFFECTS}
 
 
 def test_views_that_were_not_put_in_their_place_are_written_again(tmp_path: Path) -> None:

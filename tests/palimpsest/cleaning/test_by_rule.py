@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest import Palimpsest
@@ -23,6 +23,7 @@ from palimpsest.streams.guard.edits.moves import MOVE
 from palimpsest.streams.guard.edits.table import EDITS
 from palimpsest.streams.policies import load_policy, preset_names
 from palimpsest.streams.search.exact import cosine
+from tests.long import examples
 from tests.stub_engine import StubEngine
 
 STANDARD = load_policy("standard")
@@ -104,6 +105,7 @@ POLICIES = st.builds(
 """Policies whose every join asks the guard, with thresholds between the sentences' scores."""
 
 
+@settings(max_examples=examples(200))
 @given(st.lists(CLOSE | SENTENCES | LONG, max_size=6), st.sampled_from((1, 2)), POLICIES)
 def test_few_texts_join_as_the_writer_joins_them(
     rows: list[str], scopes: int, policy: Policy
@@ -143,6 +145,7 @@ def test_each_window_of_a_long_text_needs_its_counterpart(floor: float, joined: 
         assert bool(mine) is joined
 
 
+@settings(max_examples=examples(200))
 @given(st.lists(CLOSE | SENTENCES, min_size=10, max_size=60))
 def test_of_many_texts_only_those_beyond_the_nearest_join_besides(rows: list[str]) -> None:
     """The policy compares the five nearest; here all near-identical ones are compared."""

@@ -16,11 +16,11 @@ from tests.palimpsest.cli.conftest import CommandLine
     ("command", "status"),
     [
         (["decisions", "--json"], 0),
-        (["decisions"], 0),
-        (["sql", "FROM memories", "--json"], 0),
-        (["list", "ada"], 0),
+        pytest.param(["decisions"], 0, marks=pytest.mark.long),
+        pytest.param(["sql", "FROM memories", "--json"], 0, marks=pytest.mark.long),
+        pytest.param(["list", "ada"], 0, marks=pytest.mark.long),
         (["log", "export", "-"], 0),
-        (["verify"], 0),
+        pytest.param(["verify"], 0, marks=pytest.mark.long),
         (["why", "nope", "--json"], 3),
         (["unheard-of"], 2),
         (["--help"], 0),
@@ -47,7 +47,7 @@ def test_a_command_ends_as_it_would_have(
     "command",
     [
         ["list", "ada"],
-        ["list", "ada", "--json"],
+        pytest.param(["list", "ada", "--json"], marks=pytest.mark.long),
         ["--version"],
         ["--help"],
         ["list", "--help"],
@@ -121,8 +121,8 @@ def test_an_argument_in_another_encoding_is_told(palimpsest: CommandLine) -> Non
 @pytest.mark.parametrize(
     ("command", "closed"),
     [
-        (["--store", "STORE", "list", "ada", "--json"], ">&-"),
         (["--store", "STORE", "log", "export", "-"], ">&-"),
+        pytest.param(["--store", "STORE", "list", "ada", "--json"], ">&-", marks=pytest.mark.long),
         (["--store", "STORE", "status"], "<&- >&- 2>&-"),
         (["clean", "-", "--to", "-"], ">&-"),
     ],

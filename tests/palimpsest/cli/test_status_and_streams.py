@@ -23,6 +23,7 @@ from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import TransientError
 from palimpsest.process.output import plain, visible
 from palimpsest.streams.embedded.lock import WriterLock
+from tests.long import long_but
 from tests.palimpsest.cli.conftest import CommandLine, row
 
 NOWHERE = "00000000-0000-5000-8000-000000000000"
@@ -323,7 +324,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("another_writes", [False, True])
+@pytest.mark.parametrize("another_writes", long_but(False, of=[False, True]))
 def test_an_interrupted_ingest_says_what_was_done(
     palimpsest: CommandLine, another_writes: bool
 ) -> None:

@@ -27,6 +27,7 @@ from palimpsest.streams.embedder import DEFAULT_MODEL
 from palimpsest.streams.policies import load_policy, preset_names
 from palimpsest.streams.replay.another_policy import AnotherPolicy
 from palimpsest.streams.search.scope_indexes import ScopeIndexes
+from tests.long import examples
 from tests.stub_engine import load_stub
 
 TEXTS = (
@@ -131,7 +132,7 @@ def again(store: Palimpsest, policy: str, **how: Any) -> dict[str, tuple[str, st
 
 
 @pytest.mark.timeout(600)  # eighty stores, also while other tests run
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     rows=rows_of_owners,
     written=st.sampled_from(sorted(POLICIES)),

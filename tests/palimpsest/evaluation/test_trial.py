@@ -14,6 +14,7 @@ from palimpsest.evaluation.labelled import LabelledMember, LabelledPair
 from palimpsest.evaluation.rules import measure_pair, wide_open, with_thresholds
 from palimpsest.evaluation.trial import Trial, TrialVectors
 from palimpsest.streams.policies import load_policy, preset_names
+from tests.long import long_but
 from tests.palimpsest.evaluation.conftest import edited, silent
 from tests.stub_engine import load_stub
 
@@ -51,11 +52,13 @@ def test_a_trial_decides_as_a_store_does(
 
 @pytest.mark.parametrize("name", preset_names())
 @pytest.mark.parametrize(
-    ("jaccard", "cosine"), [(0.9, 0.95), (0.85, 0.6), (1.0, 0.86), (0.95, 0.3)]
+    "thresholds",
+    long_but((0.85, 0.6), (1.0, 0.86), of=[(0.9, 0.95), (0.85, 0.6), (1.0, 0.86), (0.95, 0.3)]),
 )
 def test_a_threshold_joins_in_earnest_what_it_was_tested_to_join(
-    name: str, jaccard: float, cosine: float
+    name: str, thresholds: tuple[float, float]
 ) -> None:
+    jaccard, cosine = thresholds
     policy = load_policy(name)
     vectors = vectors_for(policy)
     with Trial(wide_open(policy), vectors) as trial:

@@ -21,8 +21,9 @@ from palimpsest.contracts.requests import Selection, SettleRequest
 from palimpsest.jobs.review import unreviewed
 from palimpsest.streams.judge.pairs import JudgedPair
 from palimpsest.streams.judge.settings import JudgeSettings
+from tests.long import long_but
+from tests.palimpsest.jobs.conftest import RUNTIMES, embedded_alone, installed, unguarded
 from tests.palimpsest.jobs.conftest import STORE_TIME as GUARDED
-from tests.palimpsest.jobs.conftest import embedded_alone, unguarded
 from tests.palimpsest.jobs.speaker import Installation, Speaker
 from tests.streams.core.spec import ASK, KEEP, given, judge, retract, say
 
@@ -35,6 +36,11 @@ SAME = (
 )
 OTHER = [f"the spare key of the boat shed is on the hook of {metal}" for metal in ("brass", "iron")]
 """Near texts without a cue; the judge says that they differ."""
+
+installation = pytest.fixture(
+    installed, params=long_but("embedded", of=RUNTIMES), name="installation"
+)
+"""On a cluster in CI; `make test` tries the other jobs there."""
 
 
 def review(ada: Speaker, asking: JudgeSettings) -> dict[str, Any]:

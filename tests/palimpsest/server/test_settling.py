@@ -25,6 +25,7 @@ from palimpsest.server_process.run import serve
 from palimpsest.settings.serve import ServeSettings
 from palimpsest.settings.settings import NO_JUDGE, read_settings
 from palimpsest.streams.judge.settings import JudgeSettings
+from tests.long import long_but
 from tests.palimpsest.server.child import PROGRAM
 from tests.streams.judge.conftest import server
 
@@ -185,7 +186,7 @@ def test_mcp_says_at_its_start_that_questions_wait(
     assert began.stdout == ""
 
 
-@pytest.mark.parametrize("configured", [True, False])
+@pytest.mark.parametrize("configured", long_but(True, of=[True, False]))
 def test_the_process_of_a_server_settles_or_says_that_questions_wait(
     configured: bool, tmp_path: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from palimpsest.cli.pictures import LONGEST, compared, text_of
 from palimpsest.contracts.answers import Pairing
 from palimpsest.projections.duckdb.activity import Scored
 from palimpsest.streams.policies import load_policy
+from tests.long import long_but
 from tests.palimpsest.cli.conftest import CommandLine
 from tests.palimpsest.web.site import PHONE, a_browser, complaints
 
@@ -113,7 +114,7 @@ def test_the_page_of_some_owners_shows_what_was_compared_of_theirs(
         assert Counter(tag for tag, _ in read.tags)["svg"] == charts
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", long_but("light", of=["light", "dark"]))
 def test_everybody_can_read_the_page(
     full: CommandLine, tmp_path: Path, scheme: Literal["light", "dark"]
 ) -> None:

@@ -24,6 +24,7 @@ from palimpsest.sources import SourcePlace, open_source
 from palimpsest.sources.chroma import DOCUMENT, FILE
 from palimpsest.streams.core.text import verbatim
 from palimpsest.streams.judge.settings import JudgeSettings
+from tests.long import examples
 from tests.palimpsest.sources.test_chroma import TABLES
 from tests.palimpsest.sources.test_qdrant import Point, collection, of_qdrant
 from tests.palimpsest.sources.test_sources import Rows, array, jsonl, lance, parquet, sqlite, table
@@ -176,7 +177,7 @@ def sources(opened: Palimpsest, name: str) -> set[str]:
 
 
 @settings(
-    max_examples=6,
+    max_examples=examples(6),  # each in nine formats
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(texts=st.lists(TEXTS, min_size=3, max_size=6), policy=st.sampled_from(POLICIES))

@@ -374,6 +374,7 @@ def start(folder: Path, port: int) -> tuple[subprocess.Popen[bytes], dict[str, A
     return process, json.loads(process.stdout.readline())
 
 
+@pytest.mark.long
 def test_a_server_killed_between_two_keys_loses_nothing_it_acknowledged(
     tmp_path: Path, browser: Browser
 ) -> None:

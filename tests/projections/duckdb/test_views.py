@@ -38,6 +38,7 @@ from palimpsest.projections.duckdb.queries import ensure_views, query, views_fil
 from palimpsest.projections.duckdb.segments import FOLDER, Segment, listed
 from palimpsest.projections.duckdb.views import Place, views
 from palimpsest.projections.projector import Projector
+from tests.long import long_but
 from tests.projections.histories import JUDGES, History, content_of
 
 NEAR = ("The ferry leaves at noon.", "The ferry leaves at noon")
@@ -646,7 +647,10 @@ def shown(folder: Path, view: str, before: int | None) -> tuple[list[str], int]:
     return sorted(map(repr, rows)), len(listings)
 
 
-@pytest.mark.parametrize("view", views(Place("", "")))
+@pytest.mark.parametrize(
+    "view",
+    long_but("candidates", "memories", "events", "decisions", "dedup_log", of=views(Place("", ""))),
+)
 def test_a_commit_while_a_view_is_read_shows_whole_or_not_at_all(written: Path, view: str) -> None:
     """Whichever of the view's tables have been listed by then."""
     earlier, listings = shown(written, view, None)

@@ -38,6 +38,7 @@ from palimpsest.projections.projector import Projector
 from palimpsest.projections.verify import verify
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
+from tests.long import examples
 from tests.projections.histories import STANDARD, START, History, MemoryLog, vector_of
 from tests.projections.recall.recalled import recall, recall_as_of
 
@@ -210,7 +211,7 @@ STEPS = st.lists(
 
 
 @given(seed=st.integers(0, 99), steps=STEPS, data=st.data())
-@settings(max_examples=settings().max_examples // 10)
+@settings(max_examples=examples(20))
 def test_no_split_into_batches_changes_a_row(
     tmp_path_factory: pytest.TempPathFactory, seed: int, steps: list[tuple[str, str]], data: Any
 ) -> None:

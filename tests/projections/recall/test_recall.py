@@ -26,6 +26,7 @@ from palimpsest.projections.recall.filter import Filter
 from palimpsest.projections.recall.from_ledger import Query
 from palimpsest.projections.recall.hits import RecallOptions
 from palimpsest.streams.core.ledger import Ledger
+from tests.long import long_but
 from tests.projections.histories import DIMENSION, STANDARD, History, content_of, vector_of
 from tests.projections.recall.recalled import recall, recall_as_of, recall_both
 
@@ -58,7 +59,7 @@ def rounded_alike(ledger: Ledger, numbers: np.random.Generator) -> Query:
             return query
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", long_but(0, of=range(2)))
 def test_now_is_as_of_now(tmp_path: Path, seed: int) -> None:
     history = History(seed).steps(150)
     project(tmp_path, history)

@@ -15,9 +15,13 @@ from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
 from tests.laws.histories import Act, play, policies, stories
 from tests.laws.world import DIMENSION
+from tests.long import examples
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=examples(200),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(policy=policies(), story=stories)
 def test_a_recollection_that_follows_recalls_as_one_made_anew(
     monkeypatch: pytest.MonkeyPatch, policy: Policy, story: list[Act]

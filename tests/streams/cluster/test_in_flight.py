@@ -37,6 +37,7 @@ from palimpsest.streams.log.log import Lines
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.commit import InputOffset
 from palimpsest.streams.write.handlers import bulk
+from tests.long import long_but
 from tests.reliability.rows import Row, rows
 from tests.streams.write.runtime import AT, Runtime
 from tests.stub_engine import StubEngine
@@ -219,7 +220,7 @@ def test_as_many_transactions_are_in_flight_as_there_are_partitions(tmp_path: Pa
     assert asyncio.run(run()) == PARTITIONS
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", long_but(0, 1, of=range(6)))
 def test_each_owner_s_decisions_are_those_of_one_process_in_their_order(
     tmp_path: Path, seed: int
 ) -> None:

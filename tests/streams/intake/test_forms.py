@@ -23,6 +23,7 @@ from palimpsest.streams.intake import (
     arrays,
     understand,
 )
+from tests.long import long_but
 
 ROWS: list[dict[str, Any]] = [
     {"owner_id": "ada", "text": "Ada lives in Paris, near the canal"},
@@ -166,7 +167,9 @@ def test_the_end_of_a_huge_element_is_found_whatever_is_read_at_once(
 
 
 @pytest.mark.parametrize("behind", [b', {"text": "a"}]', b"]", b""], ids=["more", "end", "cut"])
-@pytest.mark.parametrize("more_or_less", [MAX_KEPT_BYTES, 2 * MAX_KEPT_BYTES])
+@pytest.mark.parametrize(
+    "more_or_less", long_but(MAX_KEPT_BYTES, of=[MAX_KEPT_BYTES, 2 * MAX_KEPT_BYTES])
+)
 def test_of_a_huge_element_the_beginning_is_kept_and_those_after_it_are_read(
     tmp_path: Path, behind: bytes, more_or_less: int
 ) -> None:

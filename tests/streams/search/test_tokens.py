@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from palimpsest.streams.search import SearchHit, TokenIndex
 from palimpsest.streams.search import tokens as search
+from tests.long import examples
 
 WORDS = [f"word{i}" for i in range(14)]
 token_sets = st.frozensets(st.sampled_from(WORDS), max_size=12)
@@ -46,7 +47,7 @@ def filled(sets: list[frozenset[str]]) -> TokenIndex:
 
 
 @given(st.lists(token_sets, max_size=40), token_sets, floors, st.integers(1, 40))
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_it_finds_what_a_plain_loop_finds(
     sets: list[frozenset[str]], query: frozenset[str], floor: float, limit: int
 ) -> None:
@@ -56,6 +57,7 @@ def test_it_finds_what_a_plain_loop_finds(
 
 
 @given(st.lists(token_sets, min_size=2, max_size=20))
+@settings(max_examples=examples(200))
 def test_a_floor_at_the_score_itself_is_reached(sets: list[frozenset[str]]) -> None:
     index = filled(sets)
     for row, tokens in enumerate(sets):
@@ -69,6 +71,7 @@ def test_a_floor_at_the_score_itself_is_reached(sets: list[frozenset[str]]) -> N
     st.lists(st.tuples(st.sampled_from("arx"), st.integers(0, 4), token_sets), max_size=30),
     floors,
 )
+@settings(max_examples=examples(200))
 def test_removed_rows_stay_away_and_replaced_rows_are_what_they_became(
     sets: list[frozenset[str]], steps: list[tuple[str, int, frozenset[str]]], floor: float
 ) -> None:

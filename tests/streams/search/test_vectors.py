@@ -15,6 +15,7 @@ from palimpsest.streams.search.cosine import index as vectors
 from palimpsest.streams.search.cosine import kernels, rows, scans
 from palimpsest.streams.search.cosine.queries import Queries
 from palimpsest.streams.search.cosine.rows import VectorRows
+from tests.long import examples
 
 Vectors = NDArray[np.float16]
 
@@ -97,14 +98,14 @@ def filled(rows: Vectors) -> VectorIndex:
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_cosine_is_exact(seed: int) -> None:
     a, b = clustered(seed, 2, 48)
     assert cosine(a, b) == exact_cosine(a, b)
 
 
 @given(seed=st.integers(0, 10_000), scale=st.sampled_from([0.03, 1.0, 4.0]))
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 def test_the_order_of_the_dimensions_changes_no_bit(seed: int, scale: float) -> None:
     random = np.random.default_rng(seed)
     faces = (clustered(seed, 40, 384) * np.float16(scale)).astype(np.float16)
@@ -120,6 +121,7 @@ def test_the_order_of_the_dimensions_changes_no_bit(seed: int, scale: float) -> 
     floor=st.one_of(st.floats(-1.0, 1.0), st.sampled_from([0.0, 1.0, -1.0])),
     limit=st.integers(1, 70),
 )
+@settings(max_examples=examples(200))
 def test_it_finds_what_a_plain_loop_finds(seed: int, n: int, floor: float, limit: int) -> None:
     faces = clustered(seed, n + 3, 24)
     index, rows = filled(faces[:n]), dict(enumerate(faces[:n]))
@@ -128,6 +130,7 @@ def test_it_finds_what_a_plain_loop_finds(seed: int, n: int, floor: float, limit
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(0, 60), floor=st.floats(0.0, 1.0))
+@settings(max_examples=examples(200))
 def test_the_best_comes_even_under_the_floor(seed: int, n: int, floor: float) -> None:
     faces = clustered(seed, n + 7, 24)
     index, rows = filled(faces[:n]), dict(enumerate(faces[:n]))
@@ -138,7 +141,7 @@ def test_the_best_comes_even_under_the_floor(seed: int, n: int, floor: float) ->
 
 
 @given(seed=st.integers(0, 10_000), floor=st.floats(-0.5, 1.0))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_batches_change_no_answer(seed: int, floor: float) -> None:
     faces = clustered(seed, 50, 32)
     index = filled(faces)
@@ -147,6 +150,7 @@ def test_batches_change_no_answer(seed: int, floor: float) -> None:
 
 
 @given(bits=st.lists(st.integers(0, 0x57FF), min_size=24, max_size=600), seed=st.integers(0, 99))
+@settings(max_examples=examples(200))
 @example(bits=[0, 1, 0x3FF, 0x400, 0x57FF] * 5, seed=1)
 def test_products_without_widening_have_every_bit_of_those_with(bits: list[int], seed: int) -> None:
     """Also of the smallest numbers, and of nothing."""
@@ -159,7 +163,7 @@ def test_products_without_widening_have_every_bit_of_those_with(bits: list[int],
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_a_floor_at_the_score_itself_is_reached(seed: int) -> None:
     """Of rows at the ends of segments and between."""
     faces = clustered(seed, 30, 16)
@@ -192,7 +196,7 @@ def test_of_equal_scores_the_earlier_rows_stay() -> None:
 
 
 @given(seed=st.integers(0, 10_000), steps=st.lists(st.integers(0, 2), max_size=40))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_removed_rows_stay_away_and_replaced_rows_are_what_they_became(
     seed: int, steps: list[int]
 ) -> None:
@@ -274,7 +278,7 @@ def test_a_row_that_is_not_there(row: int) -> None:
 
 
 @given(seed=st.integers(0, 10_000), dimension=st.sampled_from([2, 24, 384]))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_the_bounds_of_every_scan_hold(seed: int, dimension: int) -> None:
     faces = clustered(seed, 40, dimension)
     random = np.random.default_rng(seed)

@@ -512,12 +512,12 @@ def test_a_full_disk_says_so_and_leaves_the_log_whole(log_path: Path) -> None:
         assert pages is not None
         runtime.log.execute(f"PRAGMA max_page_count={pages[0] + 2}")
         with pytest.raises(StoreError, match="full"):
-            runtime.submit(*(row(f"text {n} " + "long " * 900, n) for n in range(2, 40)))
+            runtime.submit(*(row(f"text {n} " + "long " * 900, n) for n in range(2, 14)))
         assert runtime.ledger_matches_log()
         assert len(decisions(runtime)) == 1
         runtime.log.execute("PRAGMA max_page_count=100000")
-        runtime.submit(*(row(f"text {n} " + "long " * 900, n) for n in range(2, 40)))
-        assert len(decisions(runtime)) == 39
+        runtime.submit(*(row(f"text {n} " + "long " * 900, n) for n in range(2, 14)))
+        assert len(decisions(runtime)) == 13
 
 
 # -- more than one writer, one after the other ---------------------------------------------------

@@ -12,14 +12,8 @@ from urllib.parse import quote
 
 from palimpsest.api.outcomes import EARLIER, say_outcome
 from palimpsest.api.store import Palimpsest
+from palimpsest.contracts import errors
 from palimpsest.contracts.counting import counted
-from palimpsest.contracts.errors import (
-    InvalidInputError,
-    ModelError,
-    PalimpsestError,
-    TransientError,
-    UsageError,
-)
 from palimpsest.contracts.extras import require_extra
 from palimpsest.contracts.requests import Selection
 from palimpsest.streams.extract.conversation import text_of
@@ -74,12 +68,12 @@ class PalimpsestSession(SQLiteSession):
         return item
 
     def _remember(self, said: Sequence[Any]) -> None:
-        about: dict[str, Any] = {"session_id": self._conversation, "source": SOURCE}
+        about: dict[str, Any] = {"session_id": self._conversation, "infer": self._infer}
         try:
-            self._memories.add(said, self._owner_id, infer=self._infer, **about)
-        except (TransientError, ModelError) as error:  # the conversation goes on without it
+            self._memories.add(said, self._owner_id, source=SOURCE, **about)
+        except (errors.TransientError, errors.ModelError) as error:  # the conversation goes on
             _log.warning("what the user said is not remembered: %s", error)
-        except InvalidInputError as error:
+        except errors.InvalidInputError as error:
             if len(said) == 1:
                 _log.warning("a message of the user is not remembered: %s", error)
                 return
@@ -100,8 +94,8 @@ class PalimpsestSession(SQLiteSession):
 def _told(_context: Any, error: Exception) -> str:
     """What a model reads of its own mistake, or of what the store refuses; no memory is quoted."""
     if isinstance(error, ModelBehaviorError):
-        error = UsageError("give the tool the arguments of its schema, and no others")
-    if not isinstance(error, PalimpsestError):
+        return "Nothing was changed: give the tool the arguments of its schema, and no others"
+    if not isinstance(error, errors.PalimpsestError):
         raise error
     return f"Nothing was changed: {error}"
 
@@ -135,12 +129,11 @@ def memory_tools(memories: Palimpsest, owner_id: str) -> list[FunctionTool]:
         """
         least: Any = "model" if min_score is None else max(-1.0, min(min_score, 1.0))
         found = await asyncio.to_thread(owner.recall, question, min_score=least)
-        lines = [f"{one['memory_id']}: {one['face']}" for one in found]
-        lines = lines or ["Nothing related is known."]
+        told = [f"{it['memory_id']}: {it['face']}" for it in found] or ["Nothing related is known."]
         if found.weaker:
             weaker = counted(found.weaker, "weaker memory")
-            lines.append(f"{weaker} left out: min_score -1 shows them.")
-        return "\n".join(lines)
+            told.append(f"{weaker} left out: min_score -1 shows them.")
+        return "\n".join(told)
 
     @function_tool(failure_error_function=_told)
     async def correct_memory(memory_id: str, fact: str) -> str:
@@ -151,7 +144,7 @@ def memory_tools(memories: Palimpsest, owner_id: str) -> list[FunctionTool]:
     @function_tool(failure_error_function=_told)
     async def forget_memory(memory_id: str) -> str:
         """Forget a memory, if the user asks for it."""
-        gone = (await asyncio.to_thread(owner.forget, [memory_id]))["candidates"]
-        return f"Forgotten: {counted(len(gone), 'wording')}."
+        gone = await asyncio.to_thread(owner.forget, [memory_id])
+        return f"Forgotten: {counted(len(gone['candidates']), 'wording')}."
 
     return [remember, search_memories, correct_memory, forget_memory]

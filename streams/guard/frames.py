@@ -56,6 +56,8 @@ LONGEST_AIM = 10
 MOST_OF_A_THING = 7
 """Maximum number of tokens said of a thing of the owner's."""
 _ENDS = frozenset(".!?;")
+_MAY_BE_LEFT_OUT = NOW | {"no", "do", "does", "used"}
+"""Words of now, and those that begin what `present` leaves out: *I no longer work at …, I …*."""
 _NO_VALUE_ALONE = LIGHT | en.POSSESSIVES
 _BEFORE_VERBS = en.SUBJECTS | (en.AUXILIARIES - en.BE - {"be", "been", "has", "have", "had"})
 """Words that stand right before a verb: a difference after them is not a value."""
@@ -171,7 +173,7 @@ def begins_otherwise(text: str, other: Reading) -> bool:
     if text.isascii():
         for word, expected in zip(text.split(None, len(opened)), opened, strict=False):
             low = word.casefold()
-            if not low.isalpha() or low in NOW:
+            if not low.isalpha() or low in _MAY_BE_LEFT_OUT:
                 return False  # its kind, or what follows it, is known only after reading
             if low != expected:
                 return True

@@ -1,4 +1,4 @@
-"""Rewrites a text that is not English to what it says holds now, for frames only.
+"""Rewrites a text to what it says holds now, for frames only; of English, only two clauses.
 
 *Früher wohnte ich in Paris, jetzt wohne ich in Rom* is read as *Ich wohne in Rom*, and 我搬到罗马了
 as 我住在罗马, so that a change shares its frame with what held before. It joins nothing. In doubt a
@@ -14,6 +14,8 @@ from palimpsest.streams.guard.data.present_words import (
     CHINESE_LEADS_TO,
     CHINESE_NOW,
     CHINESE_PRONOUNS,
+    ENDED,
+    ENGLISH_NOW,
     GERMAN_NOW,
     GERMAN_SUBJECT,
     GERMAN_VERB,
@@ -29,10 +31,11 @@ from palimpsest.streams.guard.data.present_words import (
 from palimpsest.streams.guard.turned import capitalised
 
 _MARKS = frozenset(
-    word + sign for word in {*NOW.split("|"), *MOVED} for sign in ("", ",", ".", "!")
+    word + sign for word in {*NOW.split("|"), *MOVED, *ENDED} for sign in ("", ",", ".", "!")
 )
 _WAS = [re.compile(f"{clause}[,;.] (?:(?:{JOINING}) )?") for clause in WAS]
 _BEGINS = re.compile(rf"(?i:(?:(?:{JOINING}) )?(?:{NOW})),? ")
+_BEGINS_IN_ENGLISH = re.compile(rf"(?i:{ENGLISH_NOW}),? ")
 _TURNED = re.compile(
     rf"(?i:(?:(?:{JOINING}) )?(?:{GERMAN_NOW})) ({GERMAN_VERB}) ({GERMAN_SUBJECT})"
 )
@@ -56,7 +59,7 @@ square of its length.
 
 
 def as_present(text: str) -> str:
-    """A text as it says what holds now; unchanged if it is English, or names no change."""
+    """A text as it says what holds now; unchanged if it names no change."""
     if len(text) > LONGEST:
         return text
     if not text.isascii() and _KANA_OR_HAN.search(text):
@@ -70,7 +73,7 @@ def _without_past(text: str) -> str:
     """The clause about the present, if the one before says what was so of the same subject."""
     for was in _WAS:
         if before := was.match(text):
-            now = _begun(text[before.end() :])
+            now = _begun(_BEGINS_IN_ENGLISH.sub("", text[before.end() :], count=1))
             if _is_about(before[1], now):
                 return capitalised(now)
     return _begun(text)

@@ -1,5 +1,6 @@
-"""How a text that is not English says what holds now, and what held before; it joins nothing.
+"""How a text says what holds now, and what held before; it joins nothing.
 
+Of English, only two clauses of one subject are read here: `state` has more rules for it.
 The guard's hash does not cover these words: decisions record the candidates found by them. The
 lists are closed: a text with any other word around them stays as it is.
 """
@@ -14,7 +15,13 @@ GERMAN_NOW = "jetzt|inzwischen|mittlerweile|derzeit|momentan"
 NOW = GERMAN_NOW + "|maintenant|désormais|dorénavant|actuellement|ahora|actualmente"
 """Words for *now* in German, French and Spanish."""
 
-JOINING = "und|aber|sondern|et|mais|y|pero"
+ENGLISH_NOW = "now|currently|nowadays"
+"""The same in English: only a clause after one about the past loses them."""
+
+ENDED = frozenset("longer anymore more used".split())
+"""Words of English clauses about the past."""
+
+JOINING = "und|aber|sondern|et|mais|y|pero|and|but|instead"
 """Words between a clause about the past and the one about the present."""
 
 _WORD = r"[^\s,;:.?!]+"
@@ -34,7 +41,9 @@ _GERMAN = (
 _FRENCH = rf"(?:(?i:il|elle|on)|(?i:mon|ma|son|sa|le|la) {_WORD}|{_NAME})"
 _SPANISH = rf"(?:(?i:yo|él|ella)|(?i:mi|su|el|la) {_WORD}|{_NAME})"
 
-_REST = rf"(?: (?!(?:{JOINING}|dass|que)\b){_WORD}){{0,5}}"
+_ENGLISH = rf"(?:(?i:he|she|we|they)|(?i:my|his|her|our|the) {_WORD}|{_NAME})"
+
+_REST = rf"(?: (?!(?:{JOINING}|dass|que|that)\b){_WORD}){{0,5}}"
 _GERMAN_WAS = "(?:wohnt|lebt|arbeitet|studiert)en?|fuhr(?:en)?"
 _GERMAN_IS = "(?:wohn|leb|arbeit|studier)(?:e|t|et|en)|fahren?|fährt"
 _FRENCH_WAS = (
@@ -43,7 +52,11 @@ _FRENCH_WAS = (
 _SPANISH_WAS = "viví|vivía|vivió|trabaj(?:aba|é|ó)|estudi(?:aba|é|ó)"
 _SPANISH_IS = "viv[oe]|trabaj[oa]|estudi[oa]"
 _FRENCH_BEFORE, _SPANISH_BEFORE = "avant|autrefois|auparavant", "antes|hasta hace poco"
+_ENGLISH_IS = "live|work|study|drive"
 WAS = (
+    rf"({_ENGLISH}) no longer (?:(?:{_ENGLISH_IS})s?|studies){_REST}",
+    rf"({_ENGLISH}) (?:do|does)(?:n't| not) (?:{_ENGLISH_IS}){_REST} any ?(?:more|longer)",
+    rf"({_ENGLISH}) used to (?:{_ENGLISH_IS}){_REST}",
     rf"(?i:früher|vorher|zuvor|bis vor kurzem) (?:{_GERMAN_WAS}) ({_GERMAN}){_REST}",
     rf"({_GERMAN}) (?:{_GERMAN_WAS}){_REST}",
     rf"({_GERMAN}) (?:{_GERMAN_IS}) nicht mehr{_REST}",

@@ -39,6 +39,15 @@ def test_the_new_fact_comes_first_of_each_correction(memories: Palimpsest) -> No
         assert (new["unsettled"], old["unsettled"]) == (new["frame"], old["frame"])
 
 
+def test_a_change_in_two_clauses_comes_first_without_names(memories: Palimpsest) -> None:
+    old, new = "I work at Google", "I no longer work at Google, I work at Meta now"
+    say(memories, old)
+    [said] = memories.submit([{"owner_id": "ada", "text": new}])
+    assert [one["assertion"] for one in said.frame or ()] == [old]
+    for question in (old, "Where do I work?"):
+        assert faces(memories.recall("ada", question)) == [new, old]
+
+
 def test_the_frame_stands_at_the_place_of_its_best_and_others_stay(memories: Palimpsest) -> None:
     say(memories, PARIS, "Ada lives in a house with a garden.", ROME, "Tea is green.")
     found = memories.recall("ada", PARIS, k=4)

@@ -119,6 +119,13 @@ The meeting was also in Bonn. / The meeting was also in Köln.
 月曜日の会議は10時だ。 / 月曜日の会議は短い。
 """
 PRESENT = """
+I work at Google / I no longer work at Google, I work at Meta now
+I work at Google. / I no longer work at Google; I now work at Meta.
+I work at Google. / I no longer work at Google. I work at Meta now.
+I work at Google. / I don't work at Google anymore, now I work at Meta.
+The user works at Google. / The user does not work at Google any more, but the user works at Meta.
+Ada lives in Paris. / Ada used to live in Paris, now Ada lives in Rome.
+My sister lives in Paris. / My sister no longer lives in Paris, and my sister lives in Rome now.
 Ich wohne in Paris. / Jetzt wohne ich in Rom.
 Ada wohnt in Paris. / Inzwischen wohnt Ada in Rom.
 Meine Schwester wohnt in Paris. / Jetzt wohnt meine Schwester in Rom.
@@ -161,6 +168,12 @@ Ana trabaja en Google. / Ana trabajaba en Google, ahora Ana trabaja en Meta.
 私は大阪に住んでいる。 / 兄は以前京都に住んでいたが、私は今は東京に住んでいる。
 """
 NO_PRESENT = """
+I work at Google. / I no longer work at Google, Ada works at Meta now.
+I work at Google. / I no longer work at Google, I live in Rome now.
+I work at Google. / I no longer work at Google and say that I work at Meta.
+I live in Paris. / I no longer say that I live in Rome, I live in Rome now.
+I live in Paris. / I no longer live in Paris, I never lived in Rome.
+I work at Google. / I no longer work at Google.
 Ich wohne in Rom. / Jetzt wohne ich in Rom.
 Ich wohne in Paris. / Jetzt wohnt Ada in Rom.
 Ich wohne in Paris. / Jetzt arbeite ich in Rom.
@@ -284,8 +297,8 @@ def test_what_holds_now_shares_no_frame_with_something_else(one: str, other: str
     assert not frame(kept_for_frames(one, ()), kept_for_frames(other, ()))
 
 
-def test_a_present_in_english_is_read_elsewhere() -> None:
-    for text in ("Ada, a nun, now lives in Rome.", "I used to live in Paris, now I live in Rome."):
+def test_other_english_is_read_elsewhere() -> None:
+    for text in ("Ada, a nun, now lives in Rome.", "I once lived in Paris, now I live in Rome."):
         assert kept_for_frames(text, ()).text == text
 
 

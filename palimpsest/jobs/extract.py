@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from palimpsest.contracts.candidate import DEFAULT_NAMESPACE
 from palimpsest.contracts.errors import ModelError, TransientError, UsageError
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.extract.conversation import (
@@ -61,7 +62,8 @@ async def _extracted(
 ) -> Extraction:
     total = Extraction()
     async with judge:
-        if judge.service.is_remote and not set(about.values()).isdisjoint(policy.local_only):
+        named = {about["owner_id"], about.get("namespace", DEFAULT_NAMESPACE)}
+        if judge.service.is_remote and not named.isdisjoint(policy.local_only):
             raise UsageError(
                 "the policy keeps this owner or namespace local (`local_only`), and the judge's"
                 " service is remote: set a local one in [judge]"

@@ -243,18 +243,24 @@ def extract(
     A message has role, content, and at or time. The exit status is
     1 if a part of the conversation gave nothing.
     """
+    from palimpsest.backends.paths import LOG_FILE
     from palimpsest.jobs.extract import extract_candidates
     from palimpsest.streams.policies import load_policy
 
     call = invocation(context)
     named = {"owner_id": owner, "namespace": namespace, "session_id": session}
     folder = call.settings.store if call.settings.store.is_dir() else None
+    policy = load_policy(call.settings.policy or "replace-or-merge")
+    if folder is not None and (folder / LOG_FILE).is_file():
+        with call.store() as store:
+            local = (*policy.local_only, *store.policy.local_only)
+        policy = policy.model_copy(update={"local_only": local})
     with nullcontext(get_binary_stream("stdin")) if file == "-" else open_file(Path(file)) as lines:
         found = extract_candidates(
             lines,
             {name: value for name, value in named.items() if value is not None},
             print_json,
-            policy=load_policy(call.settings.policy or "replace-or-merge"),
+            policy=policy,
             settings=call.settings.judge,
             folder=folder,
         )

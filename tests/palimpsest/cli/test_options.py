@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 import typer
 
+from palimpsest import streams
 from palimpsest.api.store import Palimpsest
 from palimpsest.cli.commands import cluster, ingestion, serving
 from palimpsest.cli.demo import judge as demo_judge
 from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.client.__main__ import main as client_main
 from palimpsest.contracts.errors import TransientError
+from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import JoinSelection, Selection
 from palimpsest.jobs import extract as extracting
 from palimpsest.jobs import import_source as importing
@@ -739,6 +741,25 @@ def test_extract(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> No
         "settings": JudgeSettings(retries=0),
         "folder": palimpsest.store,
     }
+
+
+def test_extract_keeps_local_what_the_stores_own_policy_keeps_local(
+    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The settings name no policy, or another one; the store has recorded its own."""
+    asked: list[tuple[str, ...]] = []
+
+    def noted(*_: Any, policy: Policy, **_named: Any) -> Extraction:
+        asked.append(policy.local_only)
+        return Extraction()
+
+    monkeypatch.setattr(extracting, "extract_candidates", noted)
+    standard = (Path(streams.__path__[0]) / "policies" / "standard.toml").read_text()
+    palimpsest.file([f'local_only = ["zoe"]\n{standard}'], "own.toml")
+    assert palimpsest("policy", "set", "own.toml").status == 0
+    chat = palimpsest.file(["a line"], "chat.jsonl")
+    assert palimpsest("extract", chat, "--owner", "zoe").status == 0
+    assert asked == [("zoe",)]
 
 
 @pytest.mark.parametrize(

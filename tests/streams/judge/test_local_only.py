@@ -18,6 +18,7 @@ from palimpsest import Palimpsest
 from palimpsest.api import store as api
 from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.contracts import policy as contract
+from palimpsest.contracts.candidate import DEFAULT_NAMESPACE
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.identity import candidate_id
 from palimpsest.contracts.policy import Policy
@@ -508,5 +509,19 @@ def test_no_conversation_of_a_local_owner_is_extracted(
     with pytest.raises(UsageError, match="local_only"):
         memories.add(said, "ada", namespace="private", judge=settings_of(recorder))
     assert recorder.sent == b""
-    memories.add(said, "ada", judge=settings_of(recorder))
+    memories.add(said, "ada", session_id="private", judge=settings_of(recorder))
+    assert SECRET in recorder.sent
+
+
+def test_no_conversation_is_extracted_if_the_namespace_of_all_others_is_local(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorder: Recorder
+) -> None:
+    monkeypatch.setattr(api, "load_engine", load_stub)
+    said = [{"role": "user", "content": f"My {SECRET.decode()} is safe."}]
+    local = asks_all(local_only=(DEFAULT_NAMESPACE,))
+    with Palimpsest.open(tmp_path / "store", policy=local) as memories:
+        with pytest.raises(UsageError, match="local_only"):
+            memories.add(said, "ada", judge=settings_of(recorder))
+        assert recorder.sent == b""
+        memories.add(said, "ada", namespace="open", judge=settings_of(recorder))
     assert SECRET in recorder.sent

@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
 from palimpsest.api.store import Palimpsest
-from palimpsest.contracts.arguments import require_known, wrong_call
-from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError
 from palimpsest.contracts.extras import require_extra
-from palimpsest.contracts.model import wrong_keys
 from palimpsest.integrations.files import MemoryFiles, lines_of_range
 
 with require_extra("palimpsest.anthropic", "judge"):
     from anthropic.lib.tools import ToolError
     from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
-    from anthropic.types import beta
+
+    from palimpsest.integrations.memory_commands import read_command, told
 
 ROOT = "/memories"
 SOURCE = "anthropic"
 """The source of every candidate, and the actor of every change."""
-COMMANDS: Mapping[str, type[BaseModel]] = {
-    "view": beta.BetaMemoryTool20250818ViewCommand,
-    "create": beta.BetaMemoryTool20250818CreateCommand,
-    "str_replace": beta.BetaMemoryTool20250818StrReplaceCommand,
-    "insert": beta.BetaMemoryTool20250818InsertCommand,
-    "delete": beta.BetaMemoryTool20250818DeleteCommand,
-    "rename": beta.BetaMemoryTool20250818RenameCommand,
-}
 
 
 class PalimpsestMemoryTool(BetaAbstractMemoryTool):
@@ -50,8 +37,8 @@ class PalimpsestMemoryTool(BetaAbstractMemoryTool):
 
     def execute(self, command: Any) -> Any:
         """Carry out a command; ToolError if an argument is wrong or the store refuses."""
-        with _told():
-            return super().execute(_read(command))
+        with told():
+            return super().execute(read_command(command))
 
     def view(self, command: Any) -> str:
         """The lines of a file, numbered, or the files of a folder."""
@@ -151,29 +138,6 @@ class AsyncPalimpsestMemoryTool(BetaAsyncAbstractMemoryTool):
     async def clear_all_memory(self) -> str:
         """Forget everything in files."""
         return await asyncio.to_thread(self._tool.clear_all_memory)
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    """Report to the model, as an error of the tool, its own mistake or what the store refuses."""
-    try:
-        yield
-    except (InvalidInputError, RefusedError, UsageError) as error:
-        raise ToolError(f"Nothing was changed: {error}") from error
-
-
-def _read(command: Any) -> Any:
-    """A command whose arguments are those that the SDK declares; UsageError names a wrong one."""
-    given = dict(command) if isinstance(command, Mapping | BaseModel) else {}
-    name: Any = given.get("command")
-    kind = COMMANDS.get(name) if isinstance(name, str) else None
-    if kind is None:
-        raise UsageError(f"`command` must be one of {', '.join(COMMANDS)}")
-    require_known(name, given, kind.model_fields)
-    try:
-        return kind.model_validate(given, strict=True)
-    except ValidationError as error:
-        raise wrong_call(name, wrong_keys(error), kind.model_fields) from None
 
 
 def _numbered(lines: Iterable[tuple[int, str]]) -> str:

@@ -13,9 +13,6 @@ from palimpsest.integrations.mem0 import items
 from palimpsest.integrations.mem0.filters import parse_filters
 from palimpsest.integrations.mem0.rows import Row, added_row
 
-LEAST_SCORE = 0.1
-"""The `threshold` of mem0's class, if a search names none."""
-
 
 class Memory:
     """mem0's synchronous memory. A user is an owner; so is an agent or a run without a user.
@@ -63,14 +60,11 @@ class Memory:
         *,
         top_k: int = 20,
         filters: Any = None,
-        threshold: float | None = LEAST_SCORE,
+        threshold: float | None = items.LEAST_SCORE,
         **more: Any,
     ) -> Row:
-        """The memories nearest to a query among those that pass the filters, best first.
-
-        ValueError if an argument is wrong.
-        """
-        least = LEAST_SCORE if threshold is None else threshold
+        """The memories nearest to a query among those that pass the filters, best first."""
+        least = items.LEAST_SCORE if threshold is None else threshold
         items.refuse_wrong(more, filters, top_k, least)
         items.require_query(query)
         meant, also = items.owners_meant(self.memories, filters), items.expired_too(more)

@@ -585,6 +585,7 @@ GUARDED = {
         "palimpsest.streams.judge.protocols",
         "palimpsest.streams.embedder.openai_engine",
         "palimpsest.anthropic",
+        "palimpsest.integrations.memory_commands",
     ),
     "lancedb": (
         "palimpsest.projections.compare",

@@ -44,6 +44,8 @@ LEAVE_OUT = (
     "leave it out; add takes messages, user_id, agent_id, run_id, metadata, timestamp,"
     " expiration_date and infer"
 )
+LEAST_SCORE = 0.1
+"""The `threshold` of a search that names none."""
 QUERIES: TypeAdapter[str] = TypeAdapter(Text)
 Result = TypeVar("Result")
 

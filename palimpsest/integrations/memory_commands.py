@@ -1,0 +1,47 @@
+"""Commands of Claude's memory tool: their arguments, and what the model reads of an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from anthropic.lib.tools import ToolError
+from anthropic.types import beta
+from pydantic import BaseModel, ValidationError
+
+from palimpsest.contracts.arguments import require_known, wrong_call
+from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError
+from palimpsest.contracts.model import wrong_keys
+
+COMMANDS: Mapping[str, type[BaseModel]] = {
+    "view": beta.BetaMemoryTool20250818ViewCommand,
+    "create": beta.BetaMemoryTool20250818CreateCommand,
+    "str_replace": beta.BetaMemoryTool20250818StrReplaceCommand,
+    "insert": beta.BetaMemoryTool20250818InsertCommand,
+    "delete": beta.BetaMemoryTool20250818DeleteCommand,
+    "rename": beta.BetaMemoryTool20250818RenameCommand,
+}
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Report to the model, as an error of the tool, its own mistake or what the store refuses."""
+    try:
+        yield
+    except (InvalidInputError, RefusedError, UsageError) as error:
+        raise ToolError(f"Nothing was changed: {error}") from error
+
+
+def read_command(command: Any) -> Any:
+    """A command whose arguments are those that the SDK declares; UsageError names a wrong one."""
+    given = dict(command) if isinstance(command, Mapping | BaseModel) else {}
+    name: Any = given.get("command")
+    kind = COMMANDS.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise UsageError(f"`command` must be one of {', '.join(COMMANDS)}")
+    require_known(name, given, kind.model_fields)
+    try:
+        return kind.model_validate(given, strict=True)
+    except ValidationError as error:
+        raise wrong_call(name, wrong_keys(error), kind.model_fields) from None

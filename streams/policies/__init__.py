@@ -77,8 +77,10 @@ def parse_policy(text: str | bytes, origin: str, folder: Path = Path()) -> Polic
     try:
         return Policy.model_validate(with_languages(parse_toml(text, origin), folder))
     except ValidationError as error:
-        lacks = any(wrong["type"] == "missing" for wrong in error.errors())
-        raise UsageError(
-            f"{origin} is not a policy: {wrong_keys(error)}"
-            + "; start from a complete one, as `palimpsest policy show standard` prints it" * lacks
-        ) from None
+        kinds = {wrong["type"] for wrong in error.errors()}
+        advice = "; start from a complete one, as `palimpsest policy show standard` prints it"
+        advice *= "missing" in kinds
+        for wrong in error.errors() if "extra_forbidden" in kinds else ():
+            if len(wrong["loc"]) > 1 and wrong["loc"][-1] in Policy.model_fields:
+                advice += f"; write {wrong['loc'][-1]} above the first table"
+        raise UsageError(f"{origin} is not a policy: {wrong_keys(error)}{advice}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -181,7 +182,7 @@ def _with(key: str, value: str) -> Callable[[str], str]:
             lambda text: text.replace("code =", "kode ="),
             "is not a language: code: it is missing; kode",
         ),
-        (_with("code", '"Dutch"'), "code: String should match pattern"),
+        (_with("code", '"Dutch"'), "code: should match pattern"),
         (_with("negators", '"Niet"'), "negators.0: 'Niet' is not a single word in small"),
         (_with("negators", '""'), "negators: Value should have at least 1 item"),
         (
@@ -261,6 +262,18 @@ def test_a_policy_of_languages_alone_is_told_where_to_begin(tmp_path: Path) -> N
         load_policy(str(file))
     file.write_text('kind = "x"\n' + write_policy(load_policy("standard")))
     with pytest.raises(UsageError, match=r"kind: there is no such key$"):
+        load_policy(str(file))
+
+
+def test_a_key_below_a_table_that_belongs_above_it_is_told(tmp_path: Path) -> None:
+    """In TOML a line at the end of a file belongs to the file's last table."""
+    file = tmp_path / "mine.toml"
+    whole = re.sub(r"(?m)^judge = .*$", "", write_policy(load_policy("standard")))
+    file.write_text(whole + '[judge]\nbridges = true\nlocal_only = ["health"]\n')
+    with pytest.raises(
+        UsageError,
+        match=r"local_only: there is no such key; write local_only above the first table$",
+    ):
         load_policy(str(file))
 
 

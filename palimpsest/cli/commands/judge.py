@@ -106,14 +106,14 @@ def lower_priority() -> None:
 
 
 def _counts_as_text(document: dict[str, Any]) -> dict[str, Any]:
-    """Counts by kind as one line each."""
-    return {
-        name: ", ".join(f"{count} {kind}" for kind, count in value.items()) or "none"
-        if isinstance(value, dict)
-        else value
-        for name, value in document.items()
-        if value is not None
-    }
+    """Counts by kind as one line each, and whole numbers without a fraction."""
+
+    def as_text(value: Any) -> Any:
+        if isinstance(value, dict):
+            return ", ".join(f"{count} {kind}" for kind, count in value.items()) or "none"
+        return f"{value:g}" if isinstance(value, float) else value
+
+    return {name: as_text(value) for name, value in document.items() if value is not None}
 
 
 async def _run_worker(

@@ -9,10 +9,10 @@ from __future__ import annotations
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin
 
-import orjson
 from pydantic import ValidationError
 
-from palimpsest.contracts.model import Strict, write_json
+from palimpsest.contracts.candidate import MAX_METADATA_DEPTH
+from palimpsest.contracts.model import Strict, deeper_than, read_json, utf8, write_json
 
 Taken = TypeVar("Taken", bound=Strict)
 
@@ -26,18 +26,25 @@ IDS: dict[str, tuple[str, ...]] = {
     "memory_ids": ("memory_id", "id"),
 }
 """For each argument that is an id, the fields of an object that may name it."""
+AS_JSON = {"True": "true", "False": "false", "None": "null"}
+AROUND = " []'\""
+"""What stands around the values of a list as Python writes it."""
 
 
 def read_arguments(takes: type[Taken], given: dict[str, Any]) -> Taken:
     """The arguments of a tool; ValidationError if they are wrong and can mean several things."""
-    asked = {name: value for name, value in given.items() if not _left_out(takes, name, value)}
+    asked = _without_null(takes, given)
     try:
         return takes.model_validate_json(write_json(asked))
     except ValidationError as error:
         wrong = {str(problem["loc"][0]) for problem in error.errors() if problem["loc"]}
     for name in wrong & asked.keys() & takes.model_fields.keys():
         asked[name] = _meant(takes, name, asked[name])
-    return takes.model_validate_json(write_json(asked))
+    return takes.model_validate_json(write_json(_without_null(takes, asked)))
+
+
+def _without_null(takes: type[Strict], given: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if not _left_out(takes, name, value)}
 
 
 def _left_out(takes: type[Strict], name: str, value: Any) -> bool:
@@ -52,10 +59,9 @@ def _meant(takes: type[Strict], name: str, value: Any) -> Any:
     """Another form of a value that was refused; the value itself if there is none."""
     is_list = _is_list(takes.model_fields[name].annotation)
     if isinstance(value, str):
-        parsed = _parsed(value)
-        value = parsed if not isinstance(parsed, str | None) else value
+        value = _parsed(value)
         if is_list and isinstance(value, str) and name != "messages":
-            value = [one.strip() for one in value.split(",")]
+            value = [bare for one in value.split(",") if (bare := one.strip(AROUND))]
     if name in IDS:
         value = [_id(name, one) for one in value] if isinstance(value, list) else _id(name, value)
         if not is_list and isinstance(value, list) and len(value) == 1:
@@ -74,11 +80,12 @@ def _without_bounds(annotation: Any) -> tuple[Any, ...]:
 
 
 def _parsed(text: str) -> Any:
-    """What JSON a text is, or a boolean as Python writes it; None if it is neither."""
+    """What JSON a text is, or a constant as Python writes it; the text itself if it is neither."""
     try:
-        return orjson.loads(text.lower() if text in ("True", "False") else text)
-    except orjson.JSONDecodeError:
-        return None
+        found = read_json(utf8(AS_JSON.get(text, text)))
+    except ValueError:
+        return text
+    return text if deeper_than(found, MAX_METADATA_DEPTH) else found
 
 
 def _id(name: str, value: Any) -> Any:

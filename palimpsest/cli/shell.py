@@ -150,11 +150,15 @@ def _common_first(args: list[str]) -> tuple[list[str], list[str]]:
 
 def _report(ctx: Any, problem: Problem, status: int) -> int:
     _print_document(ctx, problem)
+    _print_problem(problem.detail)
+    return status
+
+
+def _print_problem(detail: str) -> None:
     try:
-        Output(as_json=False).problem(problem.detail)
+        Output(as_json=False).problem(detail)
     except OSError:
         drop(sys.stderr)  # nobody can be told; the status says what it is
-    return status
 
 
 def _print_document(ctx: Any, problem: Problem) -> None:
@@ -164,7 +168,7 @@ def _print_document(ctx: Any, problem: Problem) -> None:
             Output(as_json=True).answer({"error": error}, str)
         except OSError as full:
             if problem.kind != "system":  # which most likely says the same
-                Output(as_json=False).problem(f"standard output: {full.strerror}")
+                _print_problem(f"standard output: {full.strerror}")
 
 
 def _meaning(error: Exception) -> tuple[Problem, int]:

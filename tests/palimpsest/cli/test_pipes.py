@@ -80,6 +80,7 @@ def test_a_full_disk_behind_standard_output_is_told_in_a_sentence(
         (["get"], 2),
         (["get", "nothing"], 3),
         (["get", "nothing", "--json"], 3),
+        (["nonsense", "--json"], 2),
         (["--store", "missing", "get", "nothing"], 4),
     ],
     ids=str,
@@ -90,8 +91,11 @@ def test_an_error_that_cannot_be_written_keeps_its_status(
     palimpsest.json("add", "ada", "Ada has a dog")
     said = [sys.executable, "-m", "palimpsest", "--store", str(palimpsest.store), *command]
     with open("/dev/full", "wb") as full:  # noqa: PTH123
-        done = subprocess.run(said, stdout=subprocess.DEVNULL, stderr=full, check=False)
-    assert done.returncode == status
+        both = [
+            subprocess.run(said, stdout=out, stderr=full, check=False).returncode
+            for out in (subprocess.DEVNULL, full)
+        ]
+    assert both == [status, status]
 
 
 ASCII = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}

@@ -111,7 +111,7 @@ def _counts_as_text(document: dict[str, Any]) -> dict[str, Any]:
     def as_text(value: Any) -> Any:
         if isinstance(value, dict):
             return ", ".join(f"{count} {kind}" for kind, count in value.items()) or "none"
-        return f"{value:g}" if isinstance(value, float) else value
+        return int(value) if isinstance(value, float) and value.is_integer() else value
 
     return {name: as_text(value) for name, value in document.items() if value is not None}
 

@@ -718,12 +718,13 @@ def test_every_warning_of_a_batch_run_is_told() -> None:
 
 def test_what_a_verifier_did_is_counted_in_a_line_each() -> None:
     counts = {"questions": 0, "answers": {}, "outcomes": {"a": 1, "b": 2}, "waiting": None}
-    assert _counts_as_text(counts | {"calls": 5.0, "usd": 0.0125}) == {
-        "questions": 0,
+    found = _counts_as_text(counts | {"calls": 1234567.0, "usd": 12345.6789})
+    assert {name: str(value) for name, value in found.items()} == {
+        "questions": "0",
         "answers": "none",
         "outcomes": "1 a, 2 b",
-        "calls": "5",
-        "usd": "0.0125",
+        "calls": "1234567",
+        "usd": "12345.6789",
     }
 
 

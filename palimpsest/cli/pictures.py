@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 from html import escape
 
 from palimpsest.charts.charts import Chart
+from palimpsest.process.cutting import place_to_cut
 from palimpsest.process.output import visible
 
 LONGEST = 2_000
@@ -37,7 +38,7 @@ def svg(chart: Chart) -> Iterator[str]:
 
 def compared(older: str, newer: str) -> tuple[str, str]:
     """Both texts as HTML; words that the other text lacks are marked."""
-    a, b = older[:LONGEST].split(), newer[:LONGEST].split()
+    a, b = _cut(older).split(), _cut(newer).split()
     left, right = [], []
     for what, a1, a2, b1, b2 in SequenceMatcher(a=a, b=b, autojunk=False).get_opcodes():
         gone, come = text_of(" ".join(a[a1:a2])), text_of(" ".join(b[b1:b2]))
@@ -48,7 +49,11 @@ def compared(older: str, newer: str) -> tuple[str, str]:
 
 def text_of(text: str) -> str:
     """A text without markup, and with control characters escaped."""
-    return escape(visible(text[:LONGEST]))
+    return escape(visible(_cut(text)))
+
+
+def _cut(text: str) -> str:
+    return text[: place_to_cut(text, LONGEST)]
 
 
 VIEWPORT = '<meta name="viewport" content="width=device-width, initial-scale=1">'

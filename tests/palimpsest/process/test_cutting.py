@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from palimpsest.cli import pictures
 from palimpsest.process.cutting import place_to_cut
 from palimpsest.server.mcp import bounds, prose
 
@@ -61,3 +62,10 @@ def test_a_bounded_text_is_cut_between_characters() -> None:
     for longest in range(10, 20):
         shown = bounds._shortened({"face": FAMILY * 9}, longest)["face"]
         assert len(shown.removesuffix("…")) % len(FAMILY) == 0
+
+
+@pytest.mark.parametrize("spaces", range(len(FAMILY)))
+def test_a_text_on_a_page_of_a_file_is_cut_between_characters(spaces: int) -> None:
+    text = "x" * spaces + FAMILY * pictures.LONGEST
+    for shown in (pictures.text_of(text), *pictures.compared(text, text)):
+        assert (len(shown) - spaces) % len(FAMILY) == 0

@@ -34,14 +34,19 @@ def told() -> Iterator[None]:
 
 
 def read_command(command: Any) -> Any:
-    """A command whose arguments are those that the SDK declares; UsageError names a wrong one."""
+    """A command whose arguments are those that the SDK declares; UsageError names a wrong one.
+
+    Null stands for an argument of another command that is left out.
+    """
     given = dict(command) if isinstance(command, Mapping | BaseModel) else {}
     name: Any = given.get("command")
     kind = COMMANDS.get(name) if isinstance(name, str) else None
     if kind is None:
         raise UsageError(f"`command` must be one of {', '.join(COMMANDS)}")
-    require_known(name, given, kind.model_fields)
+    takes = kind.model_fields
+    given = {key: value for key, value in given.items() if value is not None or key in takes}
+    require_known(name, given, takes)
     try:
         return kind.model_validate(given, strict=True)
     except ValidationError as error:
-        raise wrong_call(name, wrong_keys(error), kind.model_fields) from None
+        raise wrong_call(name, wrong_keys(error), takes) from None

@@ -247,6 +247,11 @@ def test_a_command_of_the_sdks_own_types_is_checked_too(tool: PalimpsestMemoryTo
     assert tool.execute(view) == "Here're the files in /memories:"
 
 
+def test_null_for_what_another_command_takes_is_left_out(tool: PalimpsestMemoryTool) -> None:
+    given = {"command": "create", **A, "file_text": "Ada rows", "view_range": None, "old_str": None}
+    assert tool.call(given) == "File created successfully at: /memories/a.md"
+
+
 def test_what_a_person_has_forgotten_is_not_written_again(
     memories: Palimpsest, tool: PalimpsestMemoryTool
 ) -> None:

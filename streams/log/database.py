@@ -183,7 +183,8 @@ class Database:
         if not self.in_place:
             raise StoreError(
                 f"{self.path} is no longer the file that was opened: it was moved, deleted or"
-                " replaced, so nothing was written. Open the store again, and restart a server"
+                " replaced, so nothing was read or written. Open the store again, and restart a"
+                " server"
             )
 
     @property

@@ -14,7 +14,7 @@ from palimpsest.streams.guard.edits.table import EDITS
 
 REVISION = 4
 """Raised with each change of a rule that shows in no example of the table and in no word list."""
-NAMES_REVISION = 7
+NAMES_REVISION = 8
 """The same, for the rules of owners with names."""
 
 

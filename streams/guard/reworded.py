@@ -115,6 +115,8 @@ _ITEM = re.compile(r"[A-Z][a-zà-ÿ]+")
 _LISTED = re.compile(rf" speaks ((?:{_ITEM.pattern}, )*{_ITEM.pattern},? and {_ITEM.pattern})")
 _PLACE = rf"({NAME}(?:, {NAME})?)"
 _TRADE = rf"((?:(?:[a-z]+|[A-Z]{{2}}) ){{0,3}}(?:{any_of(TRADES)})|freelance [a-z]+)"
+_TRAINED = "(?:certified|former|qualified|retired|trained) "
+"""Such a nurse may do other work, or none."""
 _NAMED = rf"{NAME}(?:'s?)?(?: (?:{any_of(FIRMS)}))?"
 _FIRM = rf"((?:the )?{_NAMED}|(?:an?|the) (?:[a-z]+ ){{0,2}}(?:{any_of(FIRMS)})(?: in {NAME})?)"
 _DOES_NOW = "drives|lives|owns|plays|reads|speaks|studies|uses|works"
@@ -150,16 +152,19 @@ _WITH = (
 )
 _HABIT = ((r"(.+ in the (?:morning|afternoon|evening))s", r"\1"),)
 _TAKES = "drink|eat|own|smoke|speak|use"
+_NOT_ANY = r"(?!(?:longer|more|of|old|one|other|single)\b)"
+_SERVED = r"(?:black|strong|white)\b.*|with(?:out)? (?!(?:her|him|them|[a-z]+ing)\b|[A-Z]).+"
+"""How coffee or tea is drunk: *takes coffee with her* says that she carries it."""
 _NEGATIVE = (
-    (r" doesn't have (?:an?|any) (?!longer|more|of|other|single)(.+)", r" has no \1"),
-    (rf" doesn't ({_TAKES}) any (?!longer|more|of|other)(.+)", r" doesn't \1 \2"),
+    (rf" doesn't have (?:an?|any) {_NOT_ANY}(.+)", r" has no \1"),
+    (rf" doesn't ({_TAKES}) any {_NOT_ANY}(.+)", r" doesn't \1 \2"),
 )
 _OWNS = (rf" owns ({_COUNT} (?:{any_of(PETS)})(?: (?:called|named) {NAME})?)", r" has \1")
 _WAYS = {
     "'s": _ways(
         (r"'s blood pressure is ([0-9]+) over ([0-9]+)", r"'s blood pressure is \1/\2"),
         (rf"'s (?:current )?weight is ({_WEIGHT})", r" weighs \1"),
-        (rf"('s (?:{_SOMEBODY})) works as (an? {_TRADE})", r"\1 is \2"),
+        (rf"('s (?:{_SOMEBODY})) works as (?!an? {_TRAINED})(an? {_TRADE})", r"\1 is \2"),
         (rf"'s major is ({any_of(SUBJECTS)})", r" majors in \1"),
         (rf"('s (?:{_SOMEBODY}) has [0-9]+) kids", r"\1 children"),
         (rf"('s {_WORDS})'s name is ({NAME})", r"\1 is called \2"),
@@ -191,7 +196,7 @@ _WAYS = {
         (rf" has (an? {MAKE}) ({any_of(THINGS)})", r"'s \2 is \1"),
         (rf" has an? ((?:[a-z\-]+ )*(?:{_MEETING})) ((?:at|on) [0-9A-Z].*)", r"'s \1 is \2"),
         (r" has an? (dentist|doctor|hairdresser)'s appointment(.*)", r" has a \1 appointment\2"),
-        (r" has (their own (?:coffee|tea) .+)", r" takes \1"),
+        (rf" has (their own (?:coffee|tea) (?:{_SERVED}))", r" takes \1"),
         (r" has (?:the )?(phone number|student number) (\S.+)", r"'s \1 is \2"),
         (rf" has (?:the )?blood type {_BLOOD}", r"'s blood type is \1"),
         (rf" has {_BLOOD} blood", r"'s blood type is \1"),
@@ -228,7 +233,7 @@ _WAYS = {
         (rf" is aged {_AGE}", r" is \1 years old"),
         (rf" is {_BLOOD}", r"'s blood type is \1"),
         (rf" is an? ({NAME}) fan", r" is a fan of \1"),
-        (rf" is a fan of the ({NAME})", r" is a fan of \1"),
+        (rf" is a fan of the (?=.*[^s]s\Z)({NAME})", r" is a fan of \1"),
         (rf" is an? ({NAME}) supporter", r" supports \1"),
         (rf" is (an? {_TRADE}) by profession", r" is \1"),
         (rf" is (?:a|the) (father|mother) of ({_COUNT}(?: .+)?)", r" is \1 of \2"),
@@ -272,7 +277,7 @@ _WAYS = {
     **dict.fromkeys(
         ("sprained", "tore", "twisted"),
         _ways(
-            (rf" ([a-z]+) an? ({any_of(LIMBS)})((?: .+)?)", r" \1 their own \2\3"),
+            (rf" ([a-z]+) an? ({any_of(LIMBS - {'arm'})})((?: .+)?)", r" \1 their own \2\3"),
             (r"( [a-z]+ their own .+) while ([a-z]+ing .+)", r"\1 \2"),
         ),
     ),
@@ -296,7 +301,7 @@ _WAYS = {
     ),
     "works": _ways(
         (rf" works as (an? {_TRADE}) (at|for) {_FIRM}", r" works \3 \4 as \1"),
-        (rf" works as (an? {_TRADE})", r" is \1"),
+        (rf" works as (?!an? {_TRAINED})(an? {_TRADE})", r" is \1"),
     ),
     "attends": _ways((rf" attends ((?:the )?{_SCHOOL})", r" studies at \1")),
     "does": _ways(
@@ -311,13 +316,13 @@ _WAYS = {
         (rf" takes the ({_TRANSPORT}) to work", r" goes to work by \1"),
         (r" takes an? size ([0-9.]+) (?:in shoes|shoe)", r"'s shoe size is \1"),
         (
-            r" takes (coffee|tea) ((?:black|strong|white|with|without)\b.*)",
+            rf" takes (coffee|tea) ({_SERVED})",
             r" takes their own \1 \2",
         ),
     ),
     "drinks": _ways(
         (
-            r" drinks (?:their own )?(coffee|tea) ((?:black|strong|white|with|without)\b.*)",
+            rf" drinks (?:their own )?(coffee|tea) ({_SERVED})",
             r" takes their own \1 \2",
         ),
         (r" drinks black coffee", r" takes their own coffee black"),

@@ -75,7 +75,7 @@ def turned(text: str, names: tuple[str, ...]) -> str | None:
         return f"{capitalised(what)} is called {name}{stop}"
     if found := role.fullmatch(text):
         name, whose, what, stop = found.groups()
-        if name in NOT_CALLED and what in ROLES:
+        if name in NOT_CALLED and what.rpartition(" ")[2] in RELATED | ROLES:
             return f"{capitalised(whose)} {what} is called {name}{stop}"
         if what.startswith("favo") and what.partition(" ")[2] in COMMON and name[1:].islower():
             name = name.lower()

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 
 from palimpsest.streams.guard.data import en
-from palimpsest.streams.guard.data.name_words import COUNTED, PERHAPS_YOUNGER
+from palimpsest.streams.guard.data.name_words import COUNTED, PERHAPS_YOUNGER, UNWILLING
+from palimpsest.streams.guard.data.patterns import any_of
 
 MONTH = "|".join(sorted(month.capitalize() for month in {*en.MONTHS, "march", "may", "august"}))
 """A pattern of the months, to be used beside a number: *May* and *August* may be people."""
@@ -25,13 +26,14 @@ _RATE = re.compile(
     rf"(?:{_OFTEN}|([$€£][0-9]+(?:\.[0-9]+)?|\b[0-9][0-9.,]* [a-z]+)) per (day|week|month|year)\b"
 )
 _TWICE = re.compile(r"\btwo times (?=a (?:day|week|month|year)\b)")
-_WEEKLY = re.compile(rf" every {_WEEKDAYS}(?=\Z| at [0-9])")
+_WEEKLY = re.compile(rf" every (?:{_WEEKDAYS}(?=\Z| at [0-9])|weekend\Z)")
+_DENIES = re.compile(rf"n't\b|\b(?:{any_of(en.NEGATORS | UNWILLING)})\b")
+"""Who doesn't work every weekend works on some; who doesn't work on weekends, on none."""
 _DAILY = re.compile(rf"{_OFTEN} (daily|weekly|monthly)\b")
 _EVERY_DAY = re.compile(r" daily\Z")
 _DAY_BEFORE_TIME = re.compile(
     rf" at ([0-9]{{1,2}}(?::[0-9]{{2}})?(?: [ap]m)?) on ({_DAY_NAME}s?)\Z"
 )
-_WEEKENDS = re.compile(r" (?:at weekends|every weekend)\Z")
 _PERIODS = {"daily": "day", "weekly": "week", "monthly": "month"}
 _A_NUMBER = re.compile(rf"[0-9]|\b(?:once|{'|'.join(en.NUMBERS)})\b")
 _PERIOD = "day|evening|month|morning|night|week|weekday|year"
@@ -65,8 +67,10 @@ def as_written(said: str) -> str:
         said = _SUM.sub(lambda found: found[0].replace(",", ""), said)
         said = _DATE.sub(_day_first, said)
         said = _DAY_BEFORE_TIME.sub(r" on \2 at \1", said)
-    if " every " in said or " weekends" in said:
-        said = _WEEKENDS.sub(" on weekends", _WEEKLY.sub(_on_days, said))
+    if " every " in said and not _DENIES.search(said):
+        said = _WEEKLY.sub(_on_days, said)
+    if said.endswith(" at weekends"):
+        said = f"{said.removesuffix('at weekends')}on weekends"
     if "ly" in said:
         said = _DAILY.sub(lambda found: f"{found[1]} a {_PERIODS[found[2]]}", said)
         said = said if _A_NUMBER.search(said) else _EVERY_DAY.sub(" every day", said)
@@ -76,7 +80,7 @@ def as_written(said: str) -> str:
 
 
 def _on_days(found: re.Match[str]) -> str:
-    return " on " + re.sub(f"({_DAY_NAME})", r"\1s", found[1])
+    return " on " + re.sub(f"({_DAY_NAME})", r"\1s", found[1] or "weekends")
 
 
 def _day_first(found: re.Match[str]) -> str:

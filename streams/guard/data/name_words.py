@@ -322,6 +322,14 @@ DOING = en.ACTIONS | frozenset(
 )
 """Verbs of doing: a time anywhere in their sentence is the time of the deed."""
 
+UNWILLING = frozenset(
+    (
+        "avoid avoids avoided avoiding dislike dislikes disliked hate hates hated quit refuse"
+        " refuses refused stop stops stopped"
+    ).split()
+)
+"""Verbs before which *every weekend* may mean only some weekends, as after *not*."""
+
 COUNTING = (["have"], ["has"], ["had"], ["own"], ["keep"], ["with"])
 """Words after which *one* counts what follows."""
 

@@ -68,6 +68,11 @@ Ada is aged 29. / I'm 29 years old.
 My son Leo is five. / Ada's son Leo is 5 years old.
 Ada is a Broncos fan. / I'm a fan of the Broncos.
 Ada is a Brann supporter. / I support Brann.
+Christian is Ada's best friend. / Ada's best friend is called Christian.
+German is my native language. / Ada's native language is German.
+Ada works every weekend. / Ada works at weekends.
+Ada doesn't work at weekends. / I don't work on weekends.
+Ada doesn't eat any offal. / I don't eat offal.
 Ada is a father of two. / The user is the father of two children.
 Ada quit smoking in 2019. / User stopped smoking in 2019.
 Ada gave up smoking. / The user quit smoking.
@@ -107,6 +112,8 @@ Ada's husband is Christian. / Christian is Ada's husband.
 Ada's husband is Christian. / Ada's husband is called Christian.
 Ada's uncle is Roman. / Ada has an uncle called Roman.
 Ada's friend is German. / German is Ada's friend.
+Ada's best friend is German. / German is Ada's best friend.
+Ada's youngest son is Christian. / Christian is Ada's youngest son.
 Ada's younger sister is called Mia. / Ada has an older sister called Mia.
 Ada's younger sister is called Mia. / Ada has a sister called Mia.
 Ada's best friend is Eve. / Ada has a friend called Eve.
@@ -147,6 +154,8 @@ Ada has a dentist's appointment on Friday. / Ada has a doctor's appointment on F
 Ada's anniversary is on July 12. / Ada's anniversary is on July 21.
 Ada's wedding anniversary is on July 12. / Ada's wedding is on July 12.
 Ada works as a nurse at a nursing home. / Ada is a nurse at a hospital.
+Ada is a qualified nurse. / Ada works as a qualified nurse.
+Ada's sister is a qualified lawyer. / Ada's sister works as a qualified lawyer.
 Ada works as a nurse at a nursing home. / Ada is a nurse for a nursing home.
 Ada worked as a nurse at a nursing home. / Ada is a nurse at a nursing home.
 Ada is a nurse at heart. / Ada works at heart as a nurse.
@@ -174,6 +183,9 @@ For Bob Ada cooks lunch. / Ada cooks for lunch.
 Ada takes her tea with milk. / Ada takes her tea without milk.
 Ada takes her tea with milk. / Ada takes her coffee with milk.
 Ada takes her tea with milk. / Ada sells her tea with milk.
+Ada takes coffee with her. / Ada drinks coffee with her.
+Ada takes coffee without asking. / Ada drinks coffee without asking.
+Ada has her own coffee machine. / Ada takes her own coffee machine.
 Ada drinks black tea. / Ada takes her tea black.
 Ada drinks black coffee. / Ada drinks coffee.
 Ada takes her coffee black. / Ada makes her coffee black.
@@ -210,6 +222,11 @@ Ada fears for her life. / Ada is afraid of her life.
 Ada goes to the gym every Monday and Thursday. / Ada goes to the gym every Monday.
 Ada goes to the gym every Monday and Thursday. / Ada goes to the gym on Monday and Thursday.
 Ada goes to the gym on Mondays and Thursdays. / Ada goes to the gym on Mondays and Fridays.
+Ada doesn't work every weekend. / Ada doesn't work on weekends.
+Ada doesn't work every Monday. / Ada doesn't work on Mondays.
+Ada can't train every Monday at 9 am. / Ada can't train on Mondays at 9 am.
+Ada isn't free every Monday and Friday. / Ada isn't free on Mondays and Fridays.
+Ada refuses to work every weekend. / Ada refuses to work on weekends.
 Every July Ada goes camping. / Ada goes camping in July.
 Every July Ada goes camping. / Ada goes camping every June.
 In April Ada is going to Japan. / Ada is going to Japan in May.
@@ -231,6 +248,8 @@ My son is five. / My son is five feet tall.
 Ada is a Broncos fan. / Ada supports the Broncos.
 Ada is a Broncos fan. / Ada was a fan of the Broncos.
 Ada is a Broncos fan. / Ada is no fan of the Broncos.
+Ada is a Queen fan. / Ada is a fan of the Queen.
+Ada is a fan of Boss. / Ada is a fan of the Boss.
 Ada is a Broncos player. / Ada is a fan of the Broncos.
 Ada is a father of two. / Ada is a father of three.
 Ada is a father of two. / Ada is the father of two sons.
@@ -249,6 +268,7 @@ I quit smoking in January. / Ada quit smoking in January.
 I put it there. / Ada put it there.
 Ada broke a leg. / Ada broke her leg.
 Ada sprained an ankle. / Ada sprained a wrist.
+Ada twisted an arm. / Ada twisted her arm.
 Ada sprained her left ankle. / Ada sprained an ankle.
 Ada saw Bob while playing football. / Ada saw Bob playing football.
 Ada sprained her ankle while Bob was playing football. / Ada sprained her ankle playing football.
@@ -265,6 +285,7 @@ Ada doesn't have any more time. / Ada has no time.
 The hotel doesn't have a single room. / The hotel has no single room.
 Ada doesn't have a single room. / Ada has no single room.
 Ada doesn't like any music. / Ada doesn't like music.
+Ada doesn't drink any old wine. / Ada doesn't drink old wine.
 Ada doesn't smoke any more. / Ada doesn't smoke.
 Ada doesn't have to work. / Ada has no work.
 Ada never eats pork. / Ada doesn't eat pork.

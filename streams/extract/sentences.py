@@ -38,8 +38,10 @@ def sentences_of(text: str) -> Iterator[str]:
     text = text.strip()
     start = 0
     for found in _BREAK.finditer(text):
-        if "\n" in found[0] or not _goes_on(text[start : found.start()], text, found.end()):
-            yield text[start : found.start()]
+        end = found.start()
+        last = text[max(start, end - _LONGEST_END) : end]
+        if "\n" in found[0] or not _goes_on(last, text, found.end()):
+            yield text[start:end]
             start = found.end()
     yield text[start:]
 
@@ -49,9 +51,9 @@ def asks(sentence: str) -> bool:
     return _ASKS.search(sentence) is not None
 
 
-def _goes_on(part: str, text: str, at: int) -> bool:
-    """Whether the sentence that a part belongs to goes on at a place of the text."""
-    end = part[-_LONGEST_END:].casefold()
+def _goes_on(end: str, text: str, at: int) -> bool:
+    """Whether a sentence goes on at a place of the text, after a part of it that ends so."""
+    end = end.casefold()
     if _GOES_ON.search(end) or (end.endswith(" i.") and text.startswith("d. ", at)):
         return True
     follows = _NEXT.match(text, at)

@@ -14,7 +14,7 @@ with require_extra("palimpsest.anthropic", "judge"):
     from anthropic.lib.tools import ToolError
     from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
 
-    from palimpsest.integrations.memory_commands import read_command, told
+    from palimpsest.integrations.memory_commands import errors_for_model, read_command
 
 ROOT = "/memories"
 SOURCE = "anthropic"
@@ -37,7 +37,7 @@ class PalimpsestMemoryTool(BetaAbstractMemoryTool):
 
     def execute(self, command: Any) -> Any:
         """Carry out a command; ToolError if an argument is wrong or the store refuses."""
-        with told():
+        with errors_for_model():
             return super().execute(read_command(command))
 
     def view(self, command: Any) -> str:

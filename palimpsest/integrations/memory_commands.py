@@ -25,7 +25,7 @@ COMMANDS: Mapping[str, type[BaseModel]] = {
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def errors_for_model() -> Iterator[None]:
     """Report to the model, as an error of the tool, its own mistake or what the store refuses."""
     try:
         yield

@@ -50,6 +50,14 @@ def show(folder: Path, history: History) -> None:
     projector.close()
 
 
+def show_each(folder: Path, *texts: str) -> None:
+    """Show a history in which each text has a segment of its own."""
+    history = History()
+    for text in texts:
+        history.admit("ada", text)
+        show(folder, history)
+
+
 def one(folder: Path, text: str) -> dict[str, object]:
     rows = query(folder, text)
     assert len(rows) == 1, rows
@@ -535,10 +543,7 @@ def test_a_segment_that_leaves_between_listing_and_reading_is_not_missed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Replaced segments stay for a minute, but a machine may have slept longer than that."""
-    history = History()
-    for text in ("A kettle is hers.", "A violin is hers."):
-        history.admit("ada", text)
-        show(tmp_path, history)
+    show_each(tmp_path, "A kettle is hers.", "A violin is hers.")
     old = [segment for segment in listed(tmp_path) if segment.end > 0]
     files = analysts._files
 
@@ -559,10 +564,7 @@ def test_a_segment_that_is_merged_while_a_query_lists_it_is_not_missed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The list may have neither the segment, which left, nor the merged one, which came."""
-    history = History()
-    for text in ("A kettle is hers.", "A violin is hers."):
-        history.admit("ada", text)
-        show(tmp_path, history)
+    show_each(tmp_path, "A kettle is hers.", "A violin is hers.")
     old = listed(tmp_path)[-1].path
     beside, merged = tmp_path / "beside", old.with_suffix(".1")
     moves = [(beside, merged), (old, beside)]
@@ -580,10 +582,7 @@ def test_a_segment_that_is_merged_while_a_query_lists_it_is_not_missed(
 
 def test_a_segment_that_was_replaced_is_not_read(tmp_path: Path) -> None:
     """In a store that is written all the time, most segments are such for a minute."""
-    history = History()
-    for text in ("A kettle is hers.", "A violin is hers.", "A boat is hers."):
-        history.admit("ada", text)
-        show(tmp_path, history)
+    show_each(tmp_path, "A kettle is hers.", "A violin is hers.", "A boat is hers.")
     old = [segment for segment in listed(tmp_path) if segment.end > 0]
     compact(tmp_path, old, no_effect)
     for path in [path for segment in old for path in segment.path.glob("*.parquet")]:

@@ -1,8 +1,8 @@
 """Pauses Python's garbage collector while many long-lived objects are created.
 
-The collector would scan all of them again and again: two thirds of the time of a fold, and two
-fifths of deciding. So it pauses; finished ledgers are dissolved, and leave no cycles for it to
-find.
+The collector would scan all of them again and again, which would take two thirds of the time of a
+fold and two fifths of the time of deciding. So it pauses. Ledgers that are no longer needed are
+dissolved, and leave no cycles for it to find.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def collector_at_rest() -> Iterator[None]:
 
     If many new objects exist afterwards, all count as old. As young objects they would be scanned
     at once, which takes a second after an import of 100,000 rows. If there are few, they stay
-    young: garbage that counts as old is freed by full collections alone, which are rare or never
-    happen. If the program has frozen objects, even many stay young: the program shares memory with
-    child processes, and unfreezing would end that.
+    young: garbage that counts as old is freed only by full collections, which are rare or never
+    happen. If the program has frozen objects of its own, even many new ones stay young: it shares
+    the frozen ones with child processes, and unfreezing would end that.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator
 
 def expand_home(path: str | os.PathLike[str]) -> Path:
     """The path with a home folder in place of a `~` at its beginning, if there is one."""
-    return Path(os.path.expanduser(path))  # noqa: PTH111 - Path's raises if there is no home
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser can raise
 
 
 def _read_path(path: object) -> Path:
@@ -21,4 +21,4 @@ def _read_path(path: object) -> Path:
 
 
 HomePath = Annotated[Path, BeforeValidator(_read_path)]
-"""A path in the settings."""
+"""A path in the settings, which may begin with `~`."""

@@ -1,8 +1,8 @@
-"""Writes ONNX models: the few messages of the format that a graph of ours has.
+"""Writes ONNX models: the few messages of the format that our graphs need.
 
-The package `onnx` takes 28 MB to do the same, so it only checks this in tests. A message of
-protocol buffers is its fields one after the other, each a number of the format's `onnx.proto` and a
-value.
+The package `onnx` takes 28 MB to do the same, so only the tests use it, to check this module. A
+message of protocol buffers is its fields one after the other; each field is its number in ONNX's
+`onnx.proto`, and a value.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FLOAT, UINT8, INT8, INT32, INT64, FLOAT16, DOUBLE = 1, 2, 3, 6, 7, 10, 11
-"""Types of numbers, as the format has them."""
+"""The format's codes for types of numbers."""
 _TYPES = {
     np.dtype(np.float32): FLOAT,
     np.dtype(np.int64): INT64,
@@ -27,7 +27,7 @@ _OF_FLOAT, _OF_INT = 1, 2
 """Kinds of attributes."""
 _EXTERNAL = 1
 _VARINT, _BYTES, _FIXED32 = 0, 2, 5
-"""How a value is written."""
+"""The wire types of protocol buffers: how a field's value is encoded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Tensor:
         return cls(name, value.shape, _TYPES[value.dtype], value.tobytes())
 
     def encode(self, file: str | None, offset: int) -> bytes:
-        """The message; with a file, it refers to the bytes there in place of its own."""
+        """The message; with `file`, it has no data and refers to that file, at `offset`."""
         head = b"".join(_integer(1, size) for size in self.shape) + _integer(2, self.type)
         if file is None:
             return head + _text(8, self.name) + _message(9, self.data)
@@ -69,7 +69,7 @@ class OnnxModel:
     ir_version: int
 
     def encode(self, file: str | None = None, large: Sequence[Tensor] = ()) -> bytes:
-        """The model's bytes; the constants `large` lie in `file`, one after the other."""
+        """The model's bytes; the constants `large` are in `file` instead, one after the other."""
         offsets, offset = {}, 0
         for tensor in large:
             offsets[tensor.name] = offset

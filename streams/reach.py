@@ -1,4 +1,4 @@
-"""A service's address, and whether it is on this machine or in a private network by that alone."""
+"""A service's address, and whether it alone shows that texts stay in the private network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _PRIVATE = tuple(map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16
 
 
 def address_of(base_url: str | None, variable: str, table: str) -> str | None:
-    """The address in the settings' table, else in the variable; UsageError if it is not one."""
+    """The address in the settings' table, or else in the variable; None if neither is set.
+
+    Raises UsageError if it is not an address.
+    """
     url = base_url or os.environ.get(variable, "").strip() or None
     if url is None:
         return None

@@ -1,4 +1,4 @@
-"""Makes requests idempotent: the log has each request's answer, by its id (docs/design.md).
+"""Makes requests idempotent: the log has each answer under the request's id (docs/design.md).
 
 The first event of a request has its id, a digest of its contents, and the answer; a request without
 events gets a `refused` or an `unchanged` event. An answer keeps only the ids of its memories: the
@@ -45,9 +45,9 @@ NOT_ASKED = {"request_id", "actor", "judge"}
 NAMING = ("similar_facts", "frame")
 """The fields of an outcome that name other memories, with their texts at that time."""
 TOLD = ("neighbour_id", "answer")
-"""The fields of a verdict that count: its cost differs each time it is asked."""
+"""The fields of a verdict that count; others, such as its cost, differ each time it is asked."""
 CONFLICT = Refused(
-    "id_conflict", "a request of this id asked for something else: name a new one by a new id"
+    "id_conflict", "this id was used for a different request: give this one a new id"
 )
 
 
@@ -65,7 +65,7 @@ def digest_of(request: Request) -> str:
     return digest(json.dumps(asked, sort_keys=True).encode())[:32]
 
 
-def _looks(request: Request) -> bool:
+def _only_reads(request: Request) -> bool:
     """Whether a request only reads, and so is not recorded."""
     return isinstance(request, CheckRequest) or is_dry_run(request)
 
@@ -75,7 +75,7 @@ def _looks(request: Request) -> bool:
 
 def earlier_answer(writer: Writer, request: Request) -> Answer | None:
     """The recorded answer to a request; a refusal if its id was used for another one."""
-    if _looks(request):
+    if _only_reads(request):
         return None
     return _earlier(writer, request.request_id, digest_of(request))
 
@@ -95,7 +95,8 @@ def _earlier(writer: Writer, request_id: str, asked: str) -> Answer | None:
 def earlier_outcomes(writer: Writer, submission: Submission) -> list[Outcome] | None:
     """The recorded outcomes of a submission; a conflict if its id was used for another one.
 
-    A different number of rows also makes it another one: what a model extracts may vary.
+    One with a different number of rows is another one: a model may extract more or fewer rows when
+    the same text is submitted again.
     """
     match _earlier(writer, submission.request_id, submission.asked):
         case None:
@@ -171,7 +172,7 @@ def _as_of(log: Log, first: Recorded, events: int) -> Iterator[Ledger]:
 
 def record_answer(writer: Writer, request: Request, answer: Answer, start: int) -> None:
     """Record a request's answer in the first of its pending events, those from `start` on."""
-    if _looks(request) or _is_told_by_its_run(answer):
+    if _only_reads(request) or _repeats_a_run(answer):
         return
     events = writer.pending.events
     if start == len(events):
@@ -248,7 +249,7 @@ def _record(writer: Writer, asked: _Asked, answer: Answer, kept: JsonObject, at:
     writer.pending.answered[asked.request_id] = DigestedAnswer(asked.digest, answer)
 
 
-def _is_told_by_its_run(answer: Answer) -> bool:
+def _repeats_a_run(answer: Answer) -> bool:
     """Whether another request has already done the run: schedulers repeat their requests."""
     return isinstance(answer, Done) and "done_before" in answer.result
 

@@ -17,7 +17,7 @@ Address = int | str
 
 
 class Reply(NamedTuple):
-    """An answer and the address that it goes to; the outcomes are those of candidates."""
+    """An answer and its address; the answer to submitted candidates is a list of outcomes."""
 
     address: Address
     answer: Answer | SoFar | list[Outcome]
@@ -66,7 +66,7 @@ class Commit:
     completes. To undo it, `owners` has those whose ledgers already have the events, and
     `policy_before` the policy to restore if one of the events sets another. `rejected` are the ids
     of invalid inputs. `uses` are notices of gathered uses that came too soon: a runtime keeps them
-    until the owner's last uses are a minute old. `answered` has its requests, by id.
+    until the owner's last uses are a minute old. `answered` has the answers of its requests, by id.
     """
 
     events: list[tuple[AnyEvent, Touched]] = field(default_factory=list)

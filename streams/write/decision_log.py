@@ -19,8 +19,9 @@ def fingerprint(text_hash: str) -> str:
 def log_decision(event: AnyEvent, judge: Judge) -> None:
     """Log a decision: checks (debug), composed texts (info), failures (warning).
 
-    A failure is a call that left two texts apart, or replaced one instead of composing. If the
-    policy's judge is switched off, nothing failed, because nobody was called.
+    A failure is a call to the judge without a usable result: both texts were kept, or the policy's
+    fallback decided. If the policy's judge is switched off, nothing failed, because nobody was
+    called.
     """
     match event:
         case Decided():

@@ -1,4 +1,4 @@
-"""A dry run of a request: its commands on private ledgers."""
+"""A dry run of a request, which runs its commands on private ledgers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class DryRun:
         return [line.event for line in self.log.of_owner(owner_id, upto=self._upto)]
 
     def run(self, command: Operation) -> list[AnyEvent]:
-        """Decide and fold, only on the private ledger."""
+        """Decide and fold, only on the private ledger. Raises RefusedError, like the writer's."""
         if self._oversight is not None:
             self._oversight.step(command.owner_id)
         ledger, now = self.ledger(command.owner_id), self.clock()
@@ -82,5 +82,5 @@ class DryRun:
     new_text = content
 
     def compared(self, update: Update) -> Update:
-        """The update unchanged: without a vector it finds no rewordings."""
+        """The update unchanged: its text has no vector, so nothing near it can be found."""
         return update

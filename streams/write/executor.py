@@ -17,7 +17,8 @@ Executor = Writer | DryRun
 def owner_of_candidate(executor: Executor, candidate_id: str) -> str:
     """The owner of a candidate. Raises RefusedError if it is unknown.
 
-    The id of its first decision is derived from the candidate's, however that is spelt.
+    Two spellings of an id, such as one with capitals, lead to the same first decision, so the
+    spelling is compared, too.
     """
     found = executor.log.find(decision_id_or_unchanged(candidate_id))
     if found is None or found.event.subject != candidate_id:
@@ -34,7 +35,7 @@ def owner_of_decision(executor: Executor, decision_id: str) -> str:
 
 
 def require_owner(owner_id: str, wanted: str | None, what: str) -> None:
-    """Raise RefusedError, as for an unknown candidate, if this is not the wanted owner."""
+    """Raise RefusedError, as if the id `what` were unknown, unless this is the wanted owner."""
     if wanted not in (None, owner_id):
         raise RefusedError("unknown_candidate", no_such_id(what))
 

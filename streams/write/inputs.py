@@ -31,7 +31,7 @@ class Submission(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One row of a producer, and its meaning, or why it is invalid.
+    """One row of a producer, and its meaning or the reason why it is invalid.
 
     All rows of a `submission` are consecutive.
     """
@@ -44,7 +44,7 @@ class Input:
 def by_submission(
     inputs: Sequence[Input],
 ) -> Iterator[tuple[Submission | None, Sequence[Input]]]:
-    """Inputs in order, grouped by submission; those without one are grouped in between."""
+    """Inputs in order, grouped by submission; consecutive ones without one are a group, too."""
     start = 0
     while start < len(inputs):
         submission, end = inputs[start].submission, start + 1
@@ -80,10 +80,11 @@ class Outcome:
 
     `decision` is the recorded one, even if the candidate was `known` before; for a new candidate
     that was settled at once, because no judge is asked, it is the settlement. `reason` and `detail`
-    explain an invalid input. `published` inputs are decided by a cluster later. `similar_facts` are
-    memories that a new candidate resembles and did not join, if the policy wants them. A candidate
-    that was stored but is not recalled has the reason `forgotten`, because its text was, or
-    `expired`.
+    explain an invalid input, or why a stored candidate is not recalled: its text was `forgotten`,
+    or it has `expired`. `heard` inputs are notices. `published` inputs are decided on by a cluster
+    later. `similar_facts` are memories that a new candidate resembles and did not join, if the
+    policy wants them.
+
     `windows` is the number of parts in which a text longer than the model's input is embedded: 1 if
     only its beginning is. `frame` are earlier memories whose texts differ in one value only, newest
     first: if the new text replaces such a memory, use `update`.
@@ -119,7 +120,7 @@ OTHER_REQUEST = Outcome(
 
 
 def similar_facts(evidence: Evidence, entries: Mapping[str, Entry]) -> list[SimilarFact] | None:
-    """The memories that a candidate resembles by its evidence, as they are now; None if none."""
+    """The memories that a candidate resembles, from its evidence, as they are now; None if none."""
     scores = {neighbour.candidate_id: similarity(neighbour) for neighbour in evidence.neighbours}
     found = [
         (entries[candidate_id].memory, scores[candidate_id])
@@ -134,7 +135,7 @@ def similar_facts(evidence: Evidence, entries: Mapping[str, Entry]) -> list[Simi
 def earlier_of_frame(evidence: Evidence, ledger: Ledger, memory: Memory) -> list[FrameFact] | None:
     """The memories that a newcomer may replace, among those it was compared with; None if none.
 
-    They share its frame, or it reports a change of them.
+    They share its frame, or it reports that their fact has changed.
     """
     if not evidence.neighbours:
         return None

@@ -6,13 +6,13 @@ from typing import Protocol
 
 
 class Oversight(Protocol):
-    """A partition of a cluster, which may be revoked, and has some of the owners."""
+    """A partition of a cluster, which has only some of the owners and may be revoked."""
 
     def require(self) -> None:
         """Raise if the request has to stop here."""
 
     def step(self, owner_id: str) -> None:
-        """Count the next command. Raises RefusedError if its owner belongs elsewhere."""
+        """Count the next command. Raises RefusedError if its owner is in another partition."""
 
     def commit_part(self) -> None:
         """Commit what the request has done so far, and report it to the caller."""

@@ -17,8 +17,8 @@ from palimpsest.streams.log.log import Log
 from palimpsest.streams.search.scope_index import ScopeIndex
 
 MOST_CANDIDATES = 250_000
-"""Maximum number of candidates in all loaded ledgers, where each owner counts as one more; a single
-owner may exceed it."""
+"""Maximum number of candidates in all loaded ledgers together; each owner counts as one more, and a
+single owner may exceed it."""
 
 MANY_EVENTS = 2_000
 """From this number of events on, garbage collection pauses while an owner is folded: it would scan
@@ -29,8 +29,8 @@ them again and again, which takes longer than the folding."""
 class Loaded:
     """An owner's ledger and the search indexes that follow it.
 
-    `broken` are scopes that could not be searched; they are not tried again. `size` is what it
-    takes of `MOST_CANDIDATES`, as of the last count.
+    `broken` are scopes that could not be searched; they are not tried again. `size` is the owner's
+    share of `MOST_CANDIDATES`, as of the last count.
     """
 
     ledger: Ledger
@@ -144,7 +144,7 @@ class Owners:
 
 
 def fold_owner(log: Log, owner_id: str, upto: int | None = None) -> Ledger:
-    """A private ledger as of a position: for loading, dry runs and as-of answers."""
+    """An owner's ledger as of a position, by default the latest, that nobody else uses."""
     ledger = Ledger(owner_id)
     events = log.of_owner(owner_id, upto=upto)
     for recorded in islice(events, MANY_EVENTS):

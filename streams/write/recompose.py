@@ -21,10 +21,10 @@ def recompose(
     now: datetime,
     content: Callable[[str], Content],
 ) -> Done:
-    """Compose again each concatenated text that lost a source by the command just executed.
+    """Compose again each concatenated text that lost a source through the command just executed.
 
-    `content` gives a text its hash, and its vector if one may be made. In a request with many
-    commands, the last one does it for all.
+    `content` returns a text with its hash and, except in a dry run, its vector. If a request has
+    many commands, this is done once, after the last one.
     """
     done: Done = []
     if not ledger.composing or isinstance(command, Admit) or command.more_follow:

@@ -104,9 +104,10 @@ MOST_TOGETHER = 64
 _NAME = re.compile(r"\w{1,40}", re.ASCII)
 """Field names that may be quoted in a message; anything else is left out."""
 _AS_TEXT = {"metadata"}
-"""What databases hold as text, with any number in it."""
+"""Fields that databases hold as text, so that numbers in them may have any size."""
 ELSEWHERE = "wrong_partition"
-"""Why a partition refuses another partition's requests; it always will, so it records nothing."""
+"""The reason with which a partition refuses another partition's requests. It is not recorded: the
+answer to a repeat is the same without it."""
 
 Handler = Callable[[Any, Any], Any]
 """Runs the commands of a request of one kind on an executor, or on the writer if it has no dry run.
@@ -116,7 +117,10 @@ done."""
 
 
 def put_policy_in_force(writer: Writer, request: PolicyRequest) -> PolicyInForce:
-    """Put another policy in force; a repeat from an older log gets the policy of its time."""
+    """Put another policy in force.
+
+    Older logs have no answers, so a request that was carried out there is answered from its event.
+    """
     found = writer.log.find(event_id(request.request_id, "0"))
     if found is not None and isinstance(found.event, PolicySet):
         rules = found.event.data.policy
@@ -163,7 +167,7 @@ def name_submission(_writer: Writer, request: SubmitRequest) -> Named:
 
 
 def refuse(_writer: Writer, request: RefuseRequest) -> TakenBack:
-    """Refuse a request that was refused before it was sent."""
+    """Refuse an `undo` or a `redo` that no request can carry out."""
     raise RefusedError(request.reason, request.detail)
 
 
@@ -286,7 +290,7 @@ def serve(writer: Writer, asked: Iterable[PendingRequest[A_co]]) -> list[Answer[
 
 
 def _carry_out(writer: Writer, request: Request[A_co]) -> Answer[A_co]:
-    """Execute a new request and record its answer, after the judge if that changed."""
+    """Execute a new request and record its answer; a new judge is recorded first."""
     by = request.judge if isinstance(request, JudgedRequest) else None
     judge = by and writer.set_judge(by, request.request_id)
     before, start = writer.pending, len(writer.pending.events)
@@ -316,7 +320,7 @@ def _require_recordable(request: Request) -> None:
 
 
 def _executor_for(writer: Writer, request: Request) -> Executor:
-    """The writer; for a dry run, ledgers of the committed state."""
+    """The writer; for a dry run, a `DryRun` on the committed state."""
     if not is_dry_run(request):
         return writer
     return DryRun(writer.log, writer.policy, writer.clock, oversight=writer.oversight)

@@ -29,7 +29,7 @@ def is_due(ledger: Ledger, now: datetime) -> bool:
 
 
 def comes_too_soon(notice: object, ledger: Ledger, now: datetime) -> bool:
-    """Whether a notice has gathered uses that must wait; one already recorded need not."""
+    """Whether a notice has gathered uses that must wait; one that is recorded need not."""
     if not isinstance(notice, Access) or notice.uses is None:
         return False
     return not is_due(ledger, now) and not _is_recorded(notice, ledger)

@@ -24,9 +24,10 @@ RETRY_SECONDS = 30.0
 
 
 class Vectors:
-    """Embeds texts. If the model is down, the policy determines whether the writer stops.
+    """Embeds texts. If the model is down, the policy's `embedder_fails` says what happens.
 
-    With `store`, there are no vectors for a while, and one warning is logged.
+    With `stop`, the error is raised. With `store`, one warning is logged, there are no vectors, and
+    the model is tried again after `RETRY_SECONDS`. A UsageError is raised in any case.
     """
 
     def __init__(self, embedder: Callable[[], Embedder]) -> None:
@@ -35,15 +36,15 @@ class Vectors:
 
     @property
     def down(self) -> bool:
-        """Whether the model was down a moment ago."""
+        """Whether the model failed so recently that it is not tried again yet."""
         return self._down_until is not None and time.monotonic() < self._down_until
 
     def try_again(self) -> None:
-        """Try the model next time, even if it was down a moment ago."""
+        """Try the model next time, even if it failed a moment ago."""
         self._down_until = None
 
     def submit(self, texts: Sequence[str], policy: Policy) -> Future[list[Embedding]] | None:
-        """Embed texts on the embedder's thread; None if the model is down."""
+        """Embed texts on the embedder's thread; None if the model is down, or there are none."""
         if not texts or self.down:
             return None
         try:

@@ -14,8 +14,8 @@ from palimpsest.streams.write.inputs import Input
 from palimpsest.streams.write.owners import Owners
 
 WINDOW_BYTES = 256 * 1024
-"""A window ends at this size, however few its inputs: everyone else waits while it is decided, and
-100 nearly equal texts of 10 kB took seconds."""
+"""A window ends at this size, however few inputs it has: everyone else waits while it is decided
+on, and 100 nearly equal texts of 10 kB took seconds."""
 
 
 @dataclass(slots=True)

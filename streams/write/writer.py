@@ -1,8 +1,8 @@
 """The writer of both runtimes: inputs and commands in, commits out (docs/design.md, Two runtimes).
 
 A window is looked up, embedded on the embedder's thread, and decided on candidate by candidate.
-Deciding fills a `Commit`; a runtime adds its answers, dead letters and offsets, and its `Append`
-makes all of it durable, or nothing.
+Deciding fills a `Commit`; a runtime adds answers and input offsets, and its `Append` makes all of
+it durable, or nothing.
 """
 
 from __future__ import annotations
@@ -103,19 +103,21 @@ Append = Callable[[Commit], list[int]]
 """Makes a commit durable and returns its events' positions; if it raises, nothing happened."""
 Effect = Callable[[str], None]
 MANY = 64
-"""For windows with at least this many inputs, garbage collection pauses: it would scan ledgers."""
+"""While a window with at least this many inputs is decided on, garbage collection pauses: it would
+scan all ledgers."""
 LATE = 64
-"""Texts without vectors embedded after a new candidate, once the model is back: about 0.5 s."""
+"""Maximum number of texts without vectors that are embedded after a new candidate, once the model
+is back; that takes about 0.5 s."""
 LATE_LONG = 4
-"""Number of long texts embedded at once; meanwhile a worker decides nothing."""
+"""Maximum number of long texts embedded at once; meanwhile a worker decides nothing."""
 
 CheckType = Literal["exact", "semantic", "total"]
 CheckTimer = Callable[[CheckType, float], None]
-"""Receives the duration of a check in milliseconds, without embedding."""
+"""Receives the duration of a check in milliseconds; embedding a window is not part of it."""
 
 
 def no_effect(_name: str) -> None:
-    """Do nothing. Called before each effect; tests stop the process there."""
+    """Do nothing: the default `Effect`. Tests pass one that stops the process there."""
 
 
 def ignore_timing(_check: CheckType, _milliseconds: float) -> None:
@@ -129,9 +131,9 @@ def _since(begun: float) -> float:
 class Writer:
     """Decides on inputs and commands, appends the events, and passes them to `committed`.
 
-    It decides by `policy`, on the ledgers in memory. These are ahead of the log until `pending` is
-    committed: the decisions so far, and what a runtime adds to them. `oversight` supervises the
-    current request.
+    It decides by `policy`, on the ledgers in memory. `pending` has the decisions that are not
+    committed yet, with what a runtime adds to them; the ledgers are ahead of the log by these.
+    `oversight` supervises the current request.
     """
 
     def __init__(
@@ -208,7 +210,7 @@ class Writer:
             return outcomes
 
     def forget_window(self, window: Window) -> None:
-        """Drop its texts from the pending ones: it was decided on, or never will be."""
+        """Drop a window's texts from the pending ones: it was decided on, or never will be."""
         self._pending_texts.note_arrived(window.inputs)
 
     # -- inputs --------------------------------------------------------------------------------
@@ -319,7 +321,7 @@ class Writer:
     def _embed_late(self, ledger: Ledger) -> int:
         """Embed texts that were stored while the model was down; returns their number.
 
-        At most `LATE` at once, oldest first. They are not decided again.
+        At most `LATE` at once, oldest first. Their candidates are not decided on again.
         """
         return self._embed_each(ledger, [*islice(ledger.unembedded.values(), LATE)], "embedded")
 
@@ -399,7 +401,10 @@ class Writer:
         )
 
     def compared(self, update: Update) -> Update:
-        """An agent's update with its near texts, in a scope with guarded forgotten texts."""
+        """An agent's update with its neighbours, if forgotten texts may come back reworded.
+
+        Any other update is returned unchanged.
+        """
         owner = self.owners.get(update.owner_id)
         scope = owner.ledger.scope(update.candidate.namespace)
         distinct = scope.by_hash.get(identity_of(update.content))
@@ -468,7 +473,8 @@ class Writer:
     def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
         """The events that would decide on a candidate, or its outcome if there are none.
 
-        Nothing is changed; the candidate is compared with the committed state.
+        Nothing is changed; the candidate is compared with the committed state. Raises UsageError if
+        the row has another owner than the request.
         """
         if self.oversight is not None:
             self.oversight.step(request.owner_id)
@@ -518,7 +524,10 @@ class Writer:
         return [recorded.event for recorded in self.log.of_owner(owner_id)]
 
     def run(self, command: Operation) -> list[AnyEvent]:
-        """Decide on a request's command and fold its events; returns those of `carried_out`."""
+        """Decide on a request's command and fold its events; returns them as `carried_out` does.
+
+        Raises RefusedError if the command is refused; the refusal is recorded.
+        """
         if self.oversight is not None:
             self.oversight.step(command.owner_id)
         return carried_out(self.log, command, self.apply(command))
@@ -526,8 +535,8 @@ class Writer:
     def apply(self, command: Admit | Operation, now: datetime | None = None) -> list[AnyEvent]:
         """Decide on a command and fold its events; `commit` makes them durable.
 
-        They include the joins that the end of a session causes. `now` is the moment as of which the
-        command was made; by default it is read from the clock.
+        The events include the joins that the end of a session causes. `now` is the moment as of
+        which the command was made; by default it is read from the clock.
         """
         owner_id = command.candidate.owner_id if isinstance(command, Admit) else command.owner_id
         ledger, now = self.owners.get(owner_id).ledger, now or self.clock()
@@ -563,7 +572,7 @@ class Writer:
         try:
             policy = Policy.model_validate(request.policy)
         except ValidationError as error:
-            raise UsageError(f"no policy: {counted(error.error_count(), 'error')}") from None
+            raise UsageError(f"not a policy: {counted(error.error_count(), 'error')}") from None
         if policy.model in request.drops:
             raise RefusedError("model_in_force", f"{policy.model} is in force: it is not dropped")
         changes = policy.model != self.policy.model and bool(self.log.head())
@@ -633,9 +642,9 @@ class Writer:
         self._undo(self._take())
 
     def commit(self) -> None:
-        """Append the decisions, then evict owners beyond the limit of memory.
+        """Append the decisions, pass them to `committed`, and evict owners beyond the limit.
 
-        If it raises, nothing happened.
+        If the log refuses them, the error is raised, and nothing has happened.
         """
         commit = self._take()
         try:

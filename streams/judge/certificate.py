@@ -1,4 +1,4 @@
-"""Decides which answers of a first judge settle, by thresholds of `palimpsest calibrate`."""
+"""Decides which answers of a first judge settle, by thresholds from `palimpsest calibrate`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class CertifiedAnswer(BaseModel):
-    """The `threshold` of the probability of *the same* for one answer, and what it rests on.
+    """The threshold of one answer, which the probability of *the same* is compared with.
 
-    Among the labels that chose the threshold, it accepts `taken` answers, of which `wrong` are
-    wrong; among the labels held out until then, `held_out_taken` and `held_out_wrong`. At most the
-    share `budget` of accepted answers is wrong, at the labels' own mix.
+    Two sets of labels are behind it. In the set that chose the threshold, `taken` answers are
+    accepted, and `wrong` of these are wrong; in the set that was held out until then,
+    `held_out_taken` and `held_out_wrong`, so at most the share `held_out_bound`. If questions are
+    mixed like the labels, at most the share `budget` of the accepted answers is wrong.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -34,7 +35,7 @@ class CertifiedAnswer(BaseModel):
 
 
 class JudgeCertificate(BaseModel):
-    """Thresholds for *same* and *different*, of one exact model that answered one exact prompt.
+    """Thresholds for the answers *same* and *different* of one exact model to one exact prompt.
 
     `data` is the digest of the labels, and `date` is when they were used. `policy` (its hash),
     `embedder` and `guard` determined which pairs are questions at all.
@@ -55,7 +56,7 @@ class JudgeCertificate(BaseModel):
     different: CertifiedAnswer | None = None
 
     def is_about(self, verdict: Verdict) -> bool:
-        """Whether this model answered, and this prompt."""
+        """Whether the verdict is by this model, in answer to this prompt."""
         return (verdict.model, verdict.prompt) == (self.model, self.prompt)
 
     def settles(self, verdict: Verdict) -> bool:
@@ -73,7 +74,7 @@ class JudgeCertificate(BaseModel):
 
 
 def read_certificate(file: Path) -> JudgeCertificate:
-    """The certificate in a file; a UsageError says what is wrong if there is none."""
+    """The certificate in a file. Raises UsageError, which says what is wrong, if it has none."""
     try:
         return JudgeCertificate.model_validate_json(file.read_bytes())
     except OSError as error:

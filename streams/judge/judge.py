@@ -1,7 +1,7 @@
 """The judge, which tells whether texts say the same, and composes one text from several.
 
 See docs/judge.md. A service's model is asked with a prompt. Cached answers are not requested again;
-other pairs are packed into few requests, and every answer is cached immediately.
+other pairs are packed into few requests, and every usable answer is cached immediately.
 """
 
 from __future__ import annotations
@@ -87,8 +87,9 @@ class Judge:
     """Asks a service's model under a policy's rules; an async context manager.
 
     Failures of the service are answers, never exceptions: `unavailable` (it is down, slow or limits
-    us, or the day's budget is spent) and `unusable` (it refused, or did not answer as asked). Only
-    a key or a model that the service does not know is a UsageError. It belongs to one event loop.
+    us, or the day's budget is spent) and `unusable` (it refused, or did not answer as asked).
+    UsageError is raised only if no request can succeed, such as for a key or a model that the
+    service does not know. A judge belongs to one event loop.
     """
 
     def __init__(
@@ -194,7 +195,7 @@ class Judge:
                 return await self._verdicts_in_both_orders(pairs)
 
     async def compare_once(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
-        """Like `compare` for pairs that need a request, but each pair in one order only."""
+        """Like `compare`, but shows each pair in one order only; not for `ask: compose`."""
         name: Name = "compare-same" if self.rules.ask == "same" else "compare-relation"
         return await self._verdicts(name, self.rules.model, pairs)
 
@@ -203,7 +204,10 @@ class Judge:
         return await self._verdicts("review", self.rules.review_model, pairs)
 
     async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
-        """Compose several texts, oldest first; the verdict's `neighbour_id` is the oldest's."""
+        """Compose one text from several, given oldest first.
+
+        The verdict's `neighbour_id` is the oldest's.
+        """
         exchange, name = self.service.exchange, self.rules.model
         if self.service.is_remote and any(source.local for source in sources):
             return CompositionAnswer(None, self._no_text(sources[0], LOCAL_ONLY))
@@ -224,7 +228,7 @@ class Judge:
     async def _composed(self, key: Key, sources: Sequence[Side], asked: Prompt) -> JudgeAnswer:
         payload, entries = sources_payload(sources), composition_entries(sources)
         if not fits(asked, payload, entries, model(key.model)):
-            return JudgeAnswer("unusable", "the texts are more than the model reads")
+            return JudgeAnswer("unusable", "the texts are too long for the model")
         reply = await self.service.ask(asked, key.model, payload, entries)
         answer, retries = _composition(reply), UNUSABLE_RETRIES
         while answer.answer == "unusable" and reply.cost.calls and retries:
@@ -411,7 +415,7 @@ class Judge:
     async def _ask_in_smaller_requests(
         self, how: _PairComparison, pairs: Sequence[JudgedPair], paid: Sequence[Cost], than: int
     ) -> list[JudgeAnswer]:
-        """Send pairs again in requests of fewer pairs `than` before."""
+        """Send pairs again, in requests of fewer than `than` pairs each."""
         half = len(pairs) if len(pairs) < than else -(-len(pairs) // 2)
         parts = (slice(None, half), slice(half, None))
         answers = await _gather(
@@ -437,7 +441,7 @@ class Judge:
 
 
 def _agreed(first: JudgeAnswer, second: JudgeAnswer) -> JudgeAnswer:
-    """The answer given in both orders; `different` if the two disagree."""
+    """The answer given in both orders; the second if it failed; `different` if they disagree."""
     cost = first.cost + second.cost
     if second.answer == first.answer or second.answer in {"unavailable", "unusable"}:
         return replace(second, cost=cost)
@@ -446,7 +450,7 @@ def _agreed(first: JudgeAnswer, second: JudgeAnswer) -> JudgeAnswer:
 
 
 def _no_answer(reply: ServiceReply, cost: Cost) -> JudgeAnswer:
-    """A failed reply, as an answer."""
+    """The answer that a failed reply stands for."""
     assert reply.outcome != "answered"
     return JudgeAnswer(reply.outcome, reply.why, cost, model=reply.model)
 

@@ -145,7 +145,7 @@ def _selects_a_form(point: int) -> bool:
 
 
 def _escaped(character: str) -> str:
-    """A character as JSON escapes it: in UTF-16, so two escapes beyond the first plane."""
+    """A character as JSON escapes it: in UTF-16, so two escapes if it is beyond the first plane."""
     units = character.encode("utf-16-be")
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
 

@@ -1,4 +1,4 @@
-"""The service's models: context size, maximum answer, prices; and the cost of calls."""
+"""Services' models: context size, maximum answer, prices; and the cost of calls."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ class Tier(BaseModel):
 
 
 class JudgeModel(BaseModel):
-    """A model's limits in tokens, and its prices; without tiers its cost is unknown."""
+    """A model's limits in tokens, and its prices; without tiers its cost is unknown.
+
+    `reread` is the price of input that the service has cached, as a multiple of the input price.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -77,7 +80,7 @@ UNKNOWN = JudgeModel(context=200_000, answer=32_000)
 
 
 def model(name: str) -> JudgeModel:
-    """Return a model by its name, with or without a release date."""
+    """Return a model by its name, with or without a release date; `UNKNOWN` if it is not listed."""
     known = _known()
     return known.get(name) or known.get(_DATE.sub("", name)) or UNKNOWN
 

@@ -1,4 +1,4 @@
-"""A function of the program in place of a model; its answers are recorded in the same way."""
+"""A judge that asks a function of the program, not a model; its answers are recorded alike."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ NOT_OFFERED = "the function gave no answer that the policy asks for"
 class OwnJudge:
     """Asks a function about each pair; it writes no text, so it may not answer `compose`.
 
-    Verdicts name the function as the model, and their cost is unknown. Its exceptions are passed
-    on. It counts as remote, and sees no local text, unless it has a true attribute `local`.
+    Verdicts name the function as the model, and their cost is unknown. The function's exceptions
+    are passed on. It counts as remote, and gets no local text, unless it has a true attribute
+    `local`.
     """
 
     def __init__(self, function: JudgeFunction, rules: policy.Judge) -> None:
@@ -49,7 +50,7 @@ class OwnJudge:
         return [self._verdict(pair, ANSWERS["review"]) for pair in pairs]
 
     async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
-        """No composition: a function composes nothing."""
+        """An unusable answer: a function composes nothing."""
         about, reason = sources[0].candidate_id, "a function composes no text"
         verdict = Verdict(neighbour_id=about, answer="unusable", reasoning=reason, model=self._name)
         return CompositionAnswer(None, verdict)

@@ -1,4 +1,4 @@
-"""Prompts as files, and the tools that models answer with; each is named by the hash of both."""
+"""Prompts as files, and the tools that models answer with; the id of a prompt is a hash of both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judge as the log records it, with requests that have verdicts (docs/judge.md)."""
+"""The judge as the log records it, and requests that name the judge of their verdicts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def recorded_judge(settings: ServiceSettings, rules: policy.Judge, address: str)
 
 
 def as_first(judge: RecordedJudge, certificate: JudgeCertificate | None) -> RecordedFirstJudge:
-    """A judge as the first of two, with the thresholds from which its answers settle."""
+    """A judge as the first of two, with the thresholds that decide which of its answers settle."""
     same, different = (certificate.same, certificate.different) if certificate else (None, None)
     return RecordedFirstJudge(
         protocol=judge.protocol,
@@ -53,7 +53,7 @@ def as_first(judge: RecordedJudge, certificate: JudgeCertificate | None) -> Reco
 
 
 def origin(url: str) -> str:
-    """Scheme, host and port of a URL; a key may be before the host, in the path or the query."""
+    """Scheme, host and port of a URL, without the parts that may have a key."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     port = "" if parts.port is None else f":{parts.port}"
@@ -61,7 +61,7 @@ def origin(url: str) -> str:
 
 
 def signed(request: Judged, judge: PairJudge) -> Judged:
-    """The request with the judge that gave its verdicts; without an answer it is unchanged."""
+    """The request, naming the judge that gave its verdicts; unchanged if no judge was asked."""
     if not any(verdict.judge for verdict in _verdicts(request)):
         return request
     return request.model_copy(update={"judge": judge.recorded})

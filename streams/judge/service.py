@@ -1,4 +1,4 @@
-"""The service behind a protocol: limits rate and budget, and turns failures into replies."""
+"""The service behind a protocol: keeps to rate and budget, and turns failures into replies."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class TokenBucket:
         self._at: float | None = None
 
     def wait(self, now: float) -> float:
-        """Take a token at `now` (seconds of any clock); returns the seconds until it is available.
+        """Take a token at `now` (seconds of any clock); return the seconds until it is available.
 
         Later callers wait behind earlier ones.
         """

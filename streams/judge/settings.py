@@ -17,14 +17,14 @@ Platform = Literal["bedrock", "vertex"]
 
 
 class ServiceSettings(BaseModel):
-    """How one service is asked.
+    """Settings for requests to one service.
 
     `platform` is the cloud that serves the models of `anthropic`, if not the vendor itself. `model`
     replaces the policy's, which can only name models of the protocol `anthropic`. At most
     `concurrency` requests run at a time, and `calls_per_second` start. One attempt may take
-    `timeout` seconds, all `retries` together `patience`; requests of many pairs may take longer. A
-    day is a day in UTC. The service's key is read from the environment variable that its vendor's
-    SDK reads; so is the address if `base_url` is not set.
+    `timeout` seconds, and a request with all its `retries` `patience` seconds; requests of many
+    pairs may take longer. A day is a day in UTC. The service's key is read from the environment
+    variable that its vendor's SDK reads; so is the address if `base_url` is not set.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -74,7 +74,7 @@ class FirstJudgeSettings(ServiceSettings):
 
 
 class JudgeSettings(ServiceSettings):
-    """Settings of `[judge]` in palimpsest.toml; the policy has the questions.
+    """Settings of `[judge]` in palimpsest.toml; the policy says what is asked.
 
     `review_model` (by default `model`) replaces the policy's. `first` is the judge that is asked
     before this one, if there are two.

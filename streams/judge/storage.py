@@ -1,6 +1,7 @@
 """The judge's file: answers that were paid for, and the cost of each day.
 
-It can be deleted at any time; answers that are needed again are then requested again.
+It can be deleted at any time. Answers that are needed again are then requested again, and the day's
+budget starts from zero.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ FIRST_FILE = "judge-first.sqlite"
 """The name of the first judge's file, if there are two."""
 BUSY_SECONDS = 30.0
 LEASE_SECONDS = 10.0
-"""How long a request in progress keeps other processes from the same pair, unless it is renewed;
+"""How long a lease keeps other processes from requesting the same answer, unless it is renewed;
 after a crash they wait no longer than this."""
 SPENT = "the budget of this day is spent"
 """The reason of an `unavailable` verdict if the budget does not allow the request."""
@@ -82,7 +83,7 @@ def connect(file: Path) -> sqlite3.Connection:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit all writes of a block at once: one alone costs as much as all of them together."""
+    """Commit all writes of a block at once: a commit of one costs as much as a commit of all."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -160,7 +161,7 @@ class VerdictCache:
             self._connection.executemany(sql, rows)
 
     def lease(self, keys: Iterable[Key], lease: str) -> list[Key]:
-        """Lease keys, so that others wait for their answers; returns those that nobody else has."""
+        """Lease keys, so that others wait for their answers; return those that nobody else has."""
         sql = (
             "INSERT INTO asked VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
             " SET lease = excluded.lease, expires = excluded.expires WHERE expires < ? RETURNING 1"
@@ -226,7 +227,7 @@ class Reservation:
 
 
 class Budget:
-    """Calls and money of a day in UTC, kept in a file, so a restart continues the count.
+    """The calls and money for a day in UTC, counted in a file, so a restart continues the count.
 
     Every call is counted with its expected cost before it is made, so that concurrent calls do not
     overspend together. Afterwards the actual cost replaces the expected one.

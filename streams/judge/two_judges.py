@@ -30,13 +30,14 @@ from palimpsest.streams.judge.storage import FIRST_FILE
 _log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 30.0
-"""How long the first judge is not asked after it was unavailable: the second need not wait."""
+"""How long the first judge is not asked after it was unavailable, so that pairs do not wait for it
+before they go to the second."""
 _FIELDS = FirstAnswer.__struct_fields__
 
 
 @dataclass(slots=True)
 class _State:
-    """What the judges of all rules share: until when the first is away, and whether we warned."""
+    """What judges under any rules share: when the first is asked again, and whether we warned."""
 
     certificate: JudgeCertificate | None
     away_until: float = 0.0
@@ -85,7 +86,7 @@ class TwoJudges:
         """One verdict per pair, in order; all must be of one owner.
 
         A verdict of the first judge names its certificate; a verdict of the second has the first's
-        answer.
+        answer, if that was asked.
         """
         if self._second.rules.ask == "compose" or self._is_away:
             return self._of_both(await self._second.compare(pairs))
@@ -154,8 +155,8 @@ def open_judge(
 ) -> Judge | TwoJudges:
     """The judge or the two judges of the settings, which keep their files in a store's folder.
 
-    `recorded` is as for `Judge.beside`. A warning is logged if no answer of the first judge could
-    settle anything. UsageError if its certificate cannot be read.
+    `recorded` is as for `Judge.beside`. A warning is logged if the first judge has no certificate.
+    Raises UsageError if its certificate cannot be read.
     """
     if settings.first is None:
         return Judge.beside(folder, rules, settings, clock, recorded=recorded)
@@ -178,5 +179,5 @@ def open_judge(
 
 
 def certificate_of(settings: FirstJudgeSettings) -> JudgeCertificate | None:
-    """The certificate of a first judge, if it has one; UsageError if it cannot be read."""
+    """The certificate of a first judge, if it has one. Raises UsageError if it cannot be read."""
     return None if settings.certificate is None else read_certificate(settings.certificate)

@@ -1,6 +1,6 @@
 """Turns a question to the judge into the request with its verdicts (docs/judge.md).
 
-Where questions come from, and where requests go, is decided elsewhere.
+A `Questions` object (worker.py) supplies the questions and takes the requests.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class SharedRequests(Generic[Result]):
 
 
 class Verifier:
-    """Compares a candidate with its neighbours, the best first, until one is the same.
+    """Compares a candidate with its neighbours, the best first, until an answer settles.
 
     Comparisons of equal texts at the same time, even for two owners, share one request, as they
     would share its cached answer. A failure is not shared.
@@ -98,11 +98,11 @@ class Verifier:
         self._texts: SharedRequests[CompositionAnswer] = SharedRequests()
 
     async def answer(self, question: AnyQuestion) -> Decided | Undecided:
-        """The request with the judge's answers; Undecided if none of them can be used.
+        """The request with the judge's answers; Undecided if the question has to wait.
 
         A pair without a usable answer may be the same, so the question waits unless a later
-        neighbour settles it. A question for a composed text also waits if none was composed. A
-        second answer has no effect, because the request's id follows from the question.
+        neighbour settles it. A question for a composed text waits if none was composed. A second
+        answer to a question has no effect, because the request's id follows from the question.
         """
         if isinstance(question, SettleQuestion):
             return await self._settle(question)

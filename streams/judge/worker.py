@@ -17,7 +17,7 @@ from palimpsest.streams.judge.verifier import Decided, Undecided, Verifier, requ
 _log = logging.getLogger(__name__)
 
 MOST_QUESTIONS = 1024
-"""Maximum number of questions in progress; their pairs may share batches."""
+"""Maximum number of questions in progress, whose pairs may share batches."""
 POLL_SECONDS = 0.5
 """Interval of polling for questions while there are none, or enough are in progress."""
 LONGEST_WAIT_SECONDS = 30.0
@@ -95,7 +95,7 @@ class Tally:
                     self._count(said)
 
     def document(self, waiting: int | None) -> dict[str, Any]:
-        """The totals as JSON values; `waiting` is how many questions a store still has, if any."""
+        """The totals as JSON values; `waiting` counts a store's questions; None in a cluster."""
         return {
             "questions": self.questions,
             "answers": dict(self.answers),
@@ -186,7 +186,10 @@ class JudgeWorker:
         self._woken.set()
 
     async def _wait(self, stopping: asyncio.Task[Any]) -> None:
-        """Wait until any question is done; waiting for each of many costs time in every turn."""
+        """Wait until a question is done, the worker stops, or it is time to poll.
+
+        All tasks set one event: waiting for each of many would cost time in every turn.
+        """
         woken = asyncio.create_task(self._woken.wait())
         await asyncio.wait(
             {stopping, woken}, timeout=self.poll, return_when=asyncio.FIRST_COMPLETED

@@ -64,7 +64,7 @@ class AnthropicMessages:
         return prompt
 
     async def send(self, asked: Asked) -> bytes:
-        """The body of the answer."""
+        """Send the request; return the answer's body."""
         body = request(asked.prompt, asked.model, asked.payload, asked.limit)
         try:
             sent = self._client.messages.with_raw_response.create(**body, timeout=asked.seconds)

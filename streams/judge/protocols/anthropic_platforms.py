@@ -33,7 +33,7 @@ GOOGLE_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 class NoCredentialsError(UsageError):
     """There is no usable key; `key` says where one is looked up.
 
-    `named` is a variable that is set, but names nothing that can be used.
+    `named` is a variable that names credentials; if it is set, the message says to correct it.
     """
 
     def __init__(self, key: str, named: str | None = None) -> None:
@@ -41,7 +41,7 @@ class NoCredentialsError(UsageError):
         what = wrong if os.environ.get(named or "") else f"set {key}"
         super().__init__(
             f"the judge needs a key that can be used: {what}, or configure another service in"
-            " [judge] (`palimpsest demo-judge` is to try it without one)"
+            " [judge] (`palimpsest demo-judge` tries it without one)"
         )
 
 
@@ -139,4 +139,5 @@ PLATFORMS: Mapping[Platform | None, Callable[[ServiceSettings], OpenPlatform]] =
     "bedrock": _open_bedrock,
     "vertex": _open_vertex,
 }
-"""Opens a client; UsageError without credentials, region, address or package."""
+"""Functions that open a client. They raise UsageError without credentials, region, address or
+package."""

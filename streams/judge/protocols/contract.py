@@ -34,7 +34,7 @@ def _or_none(given: object, read: ValidatorFunctionWrapHandler) -> Any:
 
 
 IfValid = WrapValidator(_or_none)
-"""Marks a field beside the answer, such as the usage: None if it is not valid."""
+"""Marks a field that an answer can do without, such as the usage: None if it is not valid."""
 
 
 class FailedRequestError(Exception):
@@ -99,10 +99,16 @@ class Exchange(Protocol):
     address: str
 
     def form(self, prompt: Prompt) -> Prompt:
-        """The prompt in this protocol's form, which verdicts name; UsageError if it has none."""
+        """The prompt in this protocol's form, which verdicts name.
+
+        Raises UsageError if the prompt has no such form.
+        """
 
     async def send(self, asked: Asked) -> bytes:
-        """The body of the answer; FailedRequestError, or UsageError without a key."""
+        """Send the request; return the answer's body.
+
+        Raises FailedRequestError, or UsageError if there is no key.
+        """
 
     def read(self, body: bytes, asked: Asked) -> JudgeMessage:
         """Read a body; raises NoMessageError, and nothing else whatever the bytes are."""
@@ -112,7 +118,10 @@ class Exchange(Protocol):
 
 
 def address(given: str | None, variable: str, *, versioned: bool = False) -> str | None:
-    """The address of a service: `base_url` or this variable. `/v1` is added if it has no path."""
+    """The address of a service: `base_url` or this variable; None if neither is set.
+
+    If it is `versioned` and has no path, `/v1` is added. Raises UsageError if it is not an address.
+    """
     url = address_of(given, variable, "judge")
     if url is None or not versioned or urlsplit(url).path.strip("/"):
         return url

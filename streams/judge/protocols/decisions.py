@@ -1,7 +1,7 @@
 """The protocols of decision models: typed questions about a text, answered by probabilities.
 
 Two questions are asked about each pair: which label fits, and whether both say the same. If the two
-answers contradict each other, the texts are different. The labels are always sent in the same
+answers contradict each other, the texts count as different. The labels are always sent in the same
 order, because the order matters to some models.
 """
 
@@ -65,7 +65,7 @@ class _DecisionAnswer(BaseModel):
 class _Decisions:
     """What both protocols share: the client, the questions about pairs, and what answers mean.
 
-    `yes` is the kind of question that is answered by one probability, and the field with it.
+    `yes` is the kind of the second question, and the field of its answer that has the probability.
     """
 
     key: str
@@ -148,7 +148,7 @@ class OpenAIDecisions(_Decisions):
     yes = ("predicate", "probability")
 
     async def send(self, asked: Asked) -> bytes:
-        """The body of the answer."""
+        """Send the request; return the answer's body."""
         text = _decision(asked)
         questions: list[Any] = []
         for pair in range(1, asked.pairs + 1):
@@ -194,7 +194,7 @@ class SystemOne(_Decisions):
         super().__init__(settings)
 
     async def send(self, asked: Asked) -> bytes:
-        """The body of the answer."""
+        """Send the request; return the answer's body."""
         text = _decision(asked)
         questions: dict[str, Any] = {}
         for pair in range(1, asked.pairs + 1):

@@ -75,7 +75,7 @@ class _Logprobs(BaseModel):
 
 
 class OpenAIChat:
-    """One request is one completion at temperature 0, without parameters that the model refuses."""
+    """Requests one completion each time, at temperature 0, without parameters the model refuses."""
 
     key = "OPENAI_API_KEY"
     most = 500
@@ -91,7 +91,10 @@ class OpenAIChat:
         return _in_json(prompt)
 
     async def send(self, asked: Asked) -> bytes:
-        """The body of the answer; a parameter that the model refuses is left out from then on."""
+        """Send the request; return the answer's body.
+
+        A parameter that the model refuses is left out from then on.
+        """
         refused = self._refused.setdefault(asked.model, set())
         create = self._client.chat.completions.with_raw_response.create
         while True:

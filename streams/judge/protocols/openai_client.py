@@ -65,14 +65,15 @@ def _usage(given: object) -> Usage | None:
 
 
 Reported = Annotated[Usage | None, BeforeValidator(_usage), IfValid]
-"""The usage in an answer; None if there is none, or none that can be recorded."""
+"""The usage in an answer; None if there is none, or if it cannot be recorded."""
 
 
 def open_client(settings: ServiceSettings, key: str, url: str) -> AsyncOpenAI:
-    """A client for the service at `base_url` or in the variable `url`, with the key of `key`.
+    """A client for the service at `base_url`, or else at the address in the variable `url`.
 
-    Without an address it is the vendor's own. A server at another address may need no key. Raises
-    UsageError if there is neither address nor key, or if the address is invalid.
+    Without an address it is the vendor's own. The key is in the variable `key`; a server at another
+    address may need none. Raises UsageError if there is neither address nor key, or if the address
+    is invalid.
     """
     found = address(settings.base_url, url, versioned=True)
     secret = os.environ.get(key, "").strip()

@@ -29,7 +29,7 @@ CODES: Mapping[Operation, int] = {"Read": 3, "Write": 4}
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The permissions of one kind of process, on topics and on its consumer group (Read).
+    """The permissions that one kind of process needs, on topics and on its consumer group (Read).
 
     Each of them includes Describe.
     """

@@ -1,6 +1,6 @@
 """How to connect to a Kafka cluster: addresses, SASL and TLS, and the prefix of our topics.
 
-TLS uses PEM files: the trusted CAs and our own certificate. Errors name the wrong file.
+TLS uses PEM files: the trusted CAs and our own certificate. Errors name the file that is wrong.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from palimpsest.streams.home_path import HomePath
 class PartingObject(ssl.SSLObject):
     """Closes TLS without waiting for the broker's close notification, which may never come.
 
-    A notification that arrives together with a request goes unnoticed. Event loops wait 30 s for
-    it, and did so in every second start of a worker. Requests have their own answers, so none is
-    lost.
+    A notification that arrives together with other data goes unnoticed. The event loop then waits
+    30 s for it, which happened in every second start of a worker. Nothing is lost by not waiting,
+    because each request has its own answer.
     """
 
     def unwrap(self) -> None:
-        """Send the close notification."""
+        """Send our close notification, without waiting for the broker's."""
         with suppress(ssl.SSLWantReadError):
             super().unwrap()
 
@@ -37,13 +37,14 @@ def tls_context(
     """A TLS context that verifies brokers; with our own certificate, if any.
 
     Without `cafile` the system's CAs are trusted; without `keyfile` the key is in `certfile`.
-    UsageError names the setting of an unusable file; it never prompts on the terminal.
+    Raises UsageError, which names the setting of a file that cannot be used. Never prompts for a
+    password on the terminal.
     """
     context = _verifying(cafile)
     context.sslobject_class = PartingObject
     if certfile is not None:
         _require_readable("ssl_certfile", certfile)
-        _show(context, certfile, keyfile, password)
+        _load_own_certificate(context, certfile, keyfile, password)
     return context
 
 
@@ -53,10 +54,12 @@ def _verifying(cafile: Path | None) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=cafile)
     except ssl.SSLError:
-        raise UsageError(f"ssl_cafile {cafile}: there is no certificate in PEM in it") from None
+        raise UsageError(
+            f"ssl_cafile {cafile}: there is no certificate in PEM form in it"
+        ) from None
 
 
-def _show(
+def _load_own_certificate(
     context: ssl.SSLContext, certfile: Path, keyfile: Path | None, password: SecretStr | None
 ) -> None:
     if keyfile is not None:
@@ -79,7 +82,7 @@ def _show(
         if was_asked:
             raise UsageError(f"{key}: ssl_key_password does not open the key") from None
         files = f"ssl_certfile {certfile}" + ("" if keyfile is None else f" or {key}")
-        raise UsageError(f"{files}: there is no certificate with its key in PEM in it") from None
+        raise UsageError(f"{files}: there is no certificate with its key in PEM form") from None
 
 
 def _require_readable(setting: str, file: Path) -> None:
@@ -98,7 +101,7 @@ def _addresses(text: str) -> str:
     for address in text.split(","):
         found = ADDRESS.fullmatch(address)
         if found is None or int(found[1]) not in PORTS:
-            raise ValueError("must be HOST:PORT (1 to 65535), or several with commas between")
+            raise ValueError("must be HOST:PORT (1 to 65535), or several separated by commas")
     return text
 
 
@@ -151,10 +154,7 @@ class Connection(BaseModel):
         return self.security_protocol.endswith("SSL")
 
     def arguments(self) -> dict[str, Any]:
-        """Keyword arguments for aiokafka's clients.
-
-        UsageError if a TLS file cannot be used.
-        """
+        """Keyword arguments for aiokafka's clients. Raises UsageError if a TLS file is unusable."""
         arguments: dict[str, Any] = {
             "bootstrap_servers": self.bootstrap.split(","),
             "security_protocol": self.security_protocol,

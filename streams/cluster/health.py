@@ -72,10 +72,10 @@ PAGES: Mapping[str, Callable[[Watched], HealthPage]] = {
 _log = logging.getLogger(__name__)
 
 STUCK_SECONDS = 60.0
-"""If records wait for this time and none is taken, /healthz reports the projector as stuck."""
+"""If records wait for this long and none is taken, /healthz reports the projector as stuck."""
 LOOK_SECONDS = 1.0
-"""Interval of asking the brokers for the ends of the topics, with a client that only asks, because
-one that reads may report stale ends."""
+"""Interval of asking the brokers for the ends of the topics. A separate client asks, because one
+that reads records may report stale ends."""
 LOOPBACK = "127.0.0.1"
 
 FOLLOWED = (
@@ -102,7 +102,7 @@ FOLLOWED = (
 
 
 class FollowerWatch:
-    """How far a store is, and the ends of the topics that it follows."""
+    """How far a store has followed its topics, and where these end."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -135,25 +135,25 @@ class FollowerWatch:
         return self._caught_up
 
     def stuck(self) -> bool:
-        """Whether records wait and none is taken, even during repairs before it follows."""
+        """Whether records have waited too long; repairs before the first record count, too."""
         waits = any(self.lag().values())
         return waits and time.time() - max(self._progress, self._waits_since) > STUCK_SECONDS
 
     async def look_loop(self) -> None:
         """Ask for the ends of the topics, for ever; until an answer comes, the last one counts."""
-        is_told = False
+        has_warned = False
         while True:
             try:
                 async with reader(self._connection) as consumer:
                     while True:
                         if self._at:
                             self.saw(await consumer.end_offsets(list(self._at)))
-                            is_told = False
+                            has_warned = False
                         await asyncio.sleep(LOOK_SECONDS)
             except KafkaError as error:
-                if not is_told:
+                if not has_warned:
                     _log.warning("the brokers do not say where the topics end: %s", error)
-                is_told = True
+                has_warned = True
                 await asyncio.sleep(LOOK_SECONDS)
 
     def figures(self) -> bytes:
@@ -166,9 +166,9 @@ class FollowerWatch:
 
 @asynccontextmanager
 async def watching(watch: FollowerWatch, port: int | None) -> AsyncIterator[None]:
-    """While the block runs, serve the pages on the loopback at `port`, if there is one.
+    """While the block runs, serve the pages on the loopback at `port`; without a port, do nothing.
 
-    OSError if the port is taken.
+    Raises OSError if the port is taken.
     """
     if port is None:
         yield

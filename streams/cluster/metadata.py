@@ -1,7 +1,7 @@
 """Reads metadata of topics from the brokers: ids, partitions, and the number of brokers.
 
 It also finds out why brokers refuse us: aiokafka's clients only log the reason, and raise an error
-that there is no connection.
+that says no more than that there is no connection.
 
 aiokafka 0.14 uses Metadata requests up to version 5, but topic ids came with version 10. Its own
 way to describe a topic also creates a missing one, if brokers allow that; this module never does.
@@ -59,7 +59,7 @@ class BrokerRefusal:
 
 
 async def refusal(connection: Connection) -> BrokerRefusal | None:
-    """Connect to each address once, and find out why all refuse us; None for any other reason.
+    """Connect to each address once, and collect why brokers refuse us; None if no broker says why.
 
     Waits as long as the brokers take; the caller must limit that.
     """
@@ -102,10 +102,10 @@ def meaning(error: BaseException | None, connection: Connection) -> BrokerRefusa
             )
         case UnsupportedSaslMechanismError():
             return BrokerRefusal(
-                f"it does not take {connection.sasl_mechanism}: check sasl_mechanism"
+                f"it does not support {connection.sasl_mechanism}: check sasl_mechanism"
             )
         case IllegalSaslStateError():
-            return BrokerRefusal(f"it takes no SASL there: check security_protocol ({protocol})")
+            return BrokerRefusal(f"it does not use SASL: check security_protocol ({protocol})")
         case SSLCertVerificationError(verify_message=answer):
             return BrokerRefusal(
                 f"its TLS certificate was rejected ({answer}): check ssl_cafile, bootstrap"

@@ -42,7 +42,10 @@ FETCH_BYTES = LARGEST
 
 
 def question_record(topic: str, question: AnyQuestion) -> Outgoing | None:
-    """A question as a record, keyed by owner; None if even its first part is too large."""
+    """A question as a record, keyed by owner, with as many neighbours as a record has room for.
+
+    None if it is too large even with the first one alone.
+    """
     value = _written(question)
     while len(value) > MOST_BYTES:
         if not isinstance(question, SettleQuestion) or len(question.asked) == 1:
@@ -74,7 +77,7 @@ class _Progress:
     done: set[_Place] = field(default_factory=set)
 
     def committable(self) -> int | None:
-        """The offset after the last question before which all are done; None if unchanged."""
+        """Forget the done questions at the front; return the offset after them, or None."""
         last: int | None = None
         while self.places and self.places[0] in self.done:
             place = self.places.popleft()
@@ -144,9 +147,9 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
     # -- questions and answers ---------------------------------------------------------------------
 
     async def take(self, most: int) -> list[PendingQuestion]:
-        """Up to `most` questions. TransientError if the brokers are away.
+        """Take up to `most` questions. Raises TransientError if the brokers are away.
 
-        NewerError for a question that this version cannot ask: it stays for one that can.
+        Raises NewerError for a question that only a newer version can ask, and leaves it to that.
         """
         if not most:
             return []
@@ -155,7 +158,7 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
                 timeout_ms=int(POLL_SECONDS * 1000), max_records=most
             )
         except KafkaError as error:
-            raise _not_sent(error) from error
+            raise _brokers_away(error) from error
         taken = [self._taken(record) for records in found.values() for record in records]
         if None in taken:
             await self._commit()
@@ -177,7 +180,7 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
                 ) from None
             self.unreadable += 1
             _log.warning(
-                "the question at %s cannot be read (%s), and is passed over",
+                "the question at %s cannot be read (%s), and is skipped",
                 where,
                 counted(error.error_count(), "error"),
             )
@@ -185,13 +188,13 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
             return None
 
     async def at_end(self) -> bool:
-        """Whether this member has taken all questions of its partitions; may wait for more."""
+        """Whether this member has partitions, and has taken all of their questions."""
         at = list(self._consumer.assignment())
         try:
             ends = await self._consumer.end_offsets(at)
             positions = {partition: await self._consumer.position(partition) for partition in at}
         except KafkaError as error:
-            raise _not_sent(error) from error
+            raise _brokers_away(error) from error
         return bool(at) and all(positions[partition] >= ends[partition] for partition in at)
 
     async def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
@@ -199,7 +202,7 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
         try:
             await self._publish(answered)
         except KafkaError as error:
-            raise _not_sent(error) from error
+            raise _brokers_away(error) from error
         for answer in answered:
             place: _Place = answer.pending.origin
             progress = self._progress.get(place.at)
@@ -227,9 +230,11 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
         try:
             await self._consumer.commit(offsets)
         except KafkaError as error:
-            # They are delivered again, here or to another member, but nothing is done twice.
-            _log.warning("how far questions are answered was not noted: %s", type(error).__name__)
+            # The questions come again, here or to another member, but nothing is done twice.
+            _log.warning(
+                "the offsets of answered questions were not committed: %s", type(error).__name__
+            )
 
 
-def _not_sent(error: KafkaError) -> TransientError:
-    return TransientError(f"the brokers did not accept it ({type(error).__name__})")
+def _brokers_away(error: KafkaError) -> TransientError:
+    return TransientError(f"the brokers did not answer ({type(error).__name__})")

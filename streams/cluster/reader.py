@@ -24,7 +24,7 @@ AT_ONCE = 2_000
 """Maximum number of records read together."""
 POLL_SECONDS = 0.2
 STALLED_SECONDS = 60.0
-"""If no records come for this time, although there are more, the brokers are away."""
+"""If no records come for this long, although there are more, the brokers are away."""
 FETCH_BYTES = 16 * 1024 * 1024
 WAIT_MILLISECONDS = 100
 """How long a broker may delay a fetch without records: it does not always notice at once that a
@@ -186,9 +186,10 @@ async def read_to_end(
 async def read_range(
     connection: Connection, at: TopicPartition, start: int, end: int
 ) -> AsyncIterator[Records]:
-    """Yield the records of a partition from one offset to before another, which must exist.
+    """Yield the records of a partition from `start` up to, but without, `end`.
 
-    Deleted records are skipped. TransientError if the brokers stop answering.
+    The partition must reach `end`. Deleted records are skipped. Raises TransientError if the
+    brokers stop answering.
     """
     async with reader(connection, skips_deleted=True) as consumer:
         begin_at(consumer, {at: start})
@@ -207,10 +208,10 @@ async def follow(
 ) -> None:
     """Pass records on as they arrive, from these offsets on, until `stop` is set.
 
-    `take` also gets the new offsets of their partitions, which go past what no reader gets, such as
-    transaction markers. Raises StoppedError if stopped while it connects; StoreError, without
-    passing on the batch, if a partition goes back or lost unread records; and TransientError if the
-    client gives up. Once `stop` is set, the latter two are not raised.
+    `take` also gets the new offsets of partitions; these count what no reader gets, such as
+    transaction markers, so there may be new offsets without records. Raises StoppedError if stopped
+    while it connects; StoreError, without passing on the batch, if a partition goes back or lost
+    unread records; and TransientError if the client gives up before `stop` is set.
     """
     try:
         await _follow(connection, starts, take, stop)
@@ -250,13 +251,13 @@ async def _follow(
 
 
 def _is_at_end(consumer: AIOKafkaConsumer, at: Offsets) -> bool:
-    """Whether everything committed has been read, by the last fetches of all partitions."""
+    """Whether everything committed has been read, as of the last fetch of each partition."""
     ends = {partition: consumer.last_stable_offset(partition) for partition in at}
     return all(end is not None and end <= at[partition] for partition, end in ends.items())
 
 
 def recreated_error(topic: str) -> str:
-    """The message if a topic's history differs from the store's."""
+    """The message for a topic whose history is not the one that the store followed."""
     return (
         f"this store follows another {topic} than the cluster's current one (was it deleted and"
         " recreated?): follow it with a new store"

@@ -69,7 +69,8 @@ class Outgoing:
 def read(record: Record, source: str, partitions: int) -> Input:
     """The meaning of a record. It is invalid if its owner belongs to another partition.
 
-    A row without an id gets one that includes its offset, so the same record has the same id.
+    The id of a row without one is derived from its offset, too, so a record that is read again has
+    the same id.
     """
     row = RawRow(record.value, source, reading=str(record.offset))
     return Input(row, _in_its_place(_meaning(record, row), record, partitions))
@@ -101,7 +102,7 @@ def _in_its_place(meaning: Meaning, record: Record, partitions: int) -> Meaning:
         return meaning
     return InvalidInputError(
         "wrong_partition",
-        f"its owner belongs to partition {expected}, it came in {record.partition}:"
+        f"its owner belongs to partition {expected}, but it came in {record.partition}:"
         " the key must be the owner, partitioned by murmur2 (docs/producers.md)",
     )
 
@@ -118,7 +119,7 @@ def policy_record(topic: str, line: bytes) -> Outgoing:
 
 
 def done_with(inputs: Iterable[InputOffset]) -> Headers:
-    """Headers with the completed offsets of inputs; valid once the record can be read."""
+    """Headers with the completed offsets of inputs; true as soon as their record can be read."""
     return tuple((DONE, f"{item.topic}:{item.topic_id}:{item.offset}".encode()) for item in inputs)
 
 

@@ -26,8 +26,8 @@ LARGEST = 8 * 1024 * 1024
 """Maximum size of a record that we write: a candidate at the usual limit (1 MiB) with its decision,
 or the answer to a request that did a hundred thousand things."""
 OTHER_PARTITIONS = (
-    "with another number owners would change their partition: export the log, make topics with"
-    " another prefix and import it there"
+    "with another number of partitions owners would change theirs: export the log, make topics"
+    " with another prefix and import it there"
 )
 
 
@@ -48,8 +48,8 @@ class TopicSpec:
     def settings(self) -> dict[str, str]:
         """The topic's settings in the brokers' terms.
 
-        If records expire, that is counted from their arrival: a producer of old conversations may
-        set timestamps in the past, and brokers would delete these records unread.
+        Records expire by the time of their arrival: a producer of old conversations may set
+        timestamps in the past, by which brokers would delete records unread.
         """
         settings = {"cleanup.policy": "compact" if self.compacted else "delete"}
         settings |= {"retention.ms": str(self.retention), "retention.bytes": "-1"}

@@ -1,8 +1,8 @@
 """Unpacks compressed batches of records within limits: a small one may unpack to gigabytes.
 
-Clients unpack whole batches, and all that a broker sent at once. Here only a few are unpacked at a
-time; a batch larger than any that producers normally send is unpacked record by record, keeping
-what a writer may read and a dead letter can hold.
+Clients unpack whole batches, and all batches that a broker sent at once. Here only a few are
+unpacked at a time. A batch larger than producers normally send is unpacked record by record, and
+only as much of each is kept as a writer may read and a dead letter can hold.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from palimpsest.streams.intake import MAX_KEPT_BYTES
 UNPACKED_BYTES = 32 * 1024 * 1024
 """Maximum unpacked size of a batch; producers send 1 MiB unless configured otherwise."""
 CUT = "palimpsest-cut"
-"""The header of a cut record, with the original size of its value; it has no others."""
+"""The only header of a cut record; it has the original size of the value."""
 KEY_BYTES = 4096
 """Maximum size of a key that is kept in a cut record."""
 AT_ONCE = 1024 * 1024

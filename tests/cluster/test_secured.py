@@ -187,7 +187,7 @@ def test_a_mechanism_that_a_broker_lacks_is_reported(secured: Listeners) -> None
     found = meaning(UnsupportedSaslMechanismError(), one)
     assert found is not None
     assert found.certain
-    assert found.reason == "it does not take PLAIN: check sasl_mechanism"
+    assert found.reason == "it does not support PLAIN: check sasl_mechanism"
 
 
 @pytest.mark.parametrize("person", ["SCRAM-SHA-512"], indirect=True)

@@ -1,1 +1,1 @@
-"""What requests do, a module for each family of them."""
+"""The handlers of requests, a module for each family."""

@@ -106,7 +106,7 @@ def retract(executor: Executor, request: RetractRequest) -> Retractions:
 
 
 def restore(executor: Executor, request: RestoreRequest) -> Restorations:
-    """Restore every retracted candidate that a selection matches, or all of a forgetting."""
+    """Restore every retracted candidate that a selection matches, or all that a request forgot."""
     if request.selection is None:
         return remember(executor, request)
     found = _Bulk(executor, _describe_candidate, dry_run=request.dry_run)
@@ -198,8 +198,8 @@ def _run_step(
 ) -> tuple[list[str] | None, list[NotDone]]:
     """The events of a step, or None if it was refused, and all refusals.
 
-    Joins that should come back with its join may be refused as well. If several joins are `meant`,
-    one may already have come back with an earlier one.
+    A join that is reinstated may bring others back, and each of these may be refused, too. If
+    several joins are `meant`, this one may already have come back with an earlier one.
     """
     if not isinstance(step, ReinstateRequest):
         events, why = run_one(executor, step, _target(step))

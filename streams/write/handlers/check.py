@@ -32,7 +32,7 @@ def check(writer: Writer, request: CheckRequest) -> Checked:
 
 
 def undecided(found: Outcome, policy: Policy) -> Checked:
-    """The answer about a row that is known already or invalid; it is not compared."""
+    """The answer about a row that is not compared, because it is known or invalid."""
     assert found.result in ("decided", "known", "invalid")
     return Checked(
         result=found.result,

@@ -20,7 +20,7 @@ from palimpsest.streams.write.executor import (
 from palimpsest.streams.write.handlers.unmerge import as_found
 
 FORGET = "forget"
-"""The target of a forgetting's command, from which the id of its first event follows."""
+"""The target of the command `Forget`, from which the id of its first event follows."""
 
 
 def forget(executor: Executor, request: ForgetRequest) -> Forgotten:
@@ -105,10 +105,10 @@ def _waits_on(entry: Entry, members: set[str]) -> bool:
 
 
 def remember(executor: Executor, request: RestoreRequest) -> Restorations:
-    """Take a forgetting back; a candidate that has one of the texts by now joins its memory.
+    """Undo a request to forget; a candidate whose text has been stored again joins that memory.
 
-    `refused` lists what later statements prevent. Raises RefusedError if there is no such
-    forgetting.
+    `refused` lists what later statements prevent. Raises RefusedError if there was no such request,
+    or nothing is forgotten by it any more.
     """
     name = request.forgotten or ""
     owner_id = _owner_of(executor, name)
@@ -132,7 +132,7 @@ def remember(executor: Executor, request: RestoreRequest) -> Restorations:
 
 
 def _owner_of(executor: Executor, name: str) -> str:
-    """The owner of a forgetting. Raises RefusedError if it is unknown."""
+    """The owner of a request to forget. Raises RefusedError if the request is unknown."""
     try:
         owner_id = executor.log.owner_of(event_id(event_id(name, FORGET), "0"))
     except ValueError:

@@ -1,8 +1,9 @@
-"""Batch runs: one owner's memories, a step and the time it was due (docs/policies.md).
+"""Batch runs of a policy's steps over one owner's memories (docs/policies.md).
 
-These three identify a run, so it is done once, however often it is requested. Its joins and the
-event that records it are one commit. If the rule asks the judge, its joins are requested one by one
-from outside (`palimpsest.jobs.dedupe`); then this module only checks the conditions and records it.
+Owner, step and due time identify a run, so it is done once, however often it is requested. Its
+joins and the event that records it are one commit. If the rule asks the judge, its joins are
+requested one by one from outside (`palimpsest.jobs.dedupe`); then this module only checks the
+conditions and records the run.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def consolidate(
 ) -> Iterator[Operation]:
     """The joins of an ended session, each to be executed before the next, and their record.
 
-    Empty if the policy has no such rule. A join that has become impossible by its turn is left out.
+    Empty if the policy has no such rule. A join that is impossible when its turn comes is left out.
     """
     rule = policy.consolidate
     if rule is None or not policy.enabled:

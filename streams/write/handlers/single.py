@@ -149,7 +149,7 @@ def settle(executor: Executor, request: SettleRequest) -> Concluded:
 
 
 def _composition(executor: Executor, request: SettleRequest, owner_id: str) -> Composition | None:
-    """The text that the judge composed of a candidate and its neighbour's face, if it did."""
+    """The text that the judge composed from a candidate and its neighbour's face, if it did."""
     if request.composed is None or not request.composed.strip():
         return None
     joins = (v.neighbour_id for v in request.verdicts if v.answer == "compose")
@@ -196,7 +196,7 @@ def end_or_compact(executor: Executor, request: SessionRequest) -> Session:
 
 
 def _figures(executor: Executor, end: EndSession, events: Sequence[AnyEvent]) -> Figures:
-    """What the end of a session led to, now or when it was first requested."""
+    """The figures of the run that a session's end led to, now or when it was first requested."""
     recorded = executor.log.find(event_id(run_of(end), "0"))
     found = [*events, *([recorded.event] if recorded else ())]
     return next((event.data.figures for event in found if isinstance(event, Ran)), {})

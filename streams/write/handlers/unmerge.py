@@ -111,14 +111,15 @@ def reinstate(
     *,
     shows: bool = True,
 ) -> PutBack:
-    """Take a reversal back, with all that its request did because of it.
+    """Take a reversal back, with everything that its request did because of it.
 
     `taken_back` are the joins that were made because of the reversal, `confirmed` those among them
     that a review had confirmed, `reinstated` the joins that are back, `refused` what later
     statements prevent, and `events` the ids of the recorded events. Raises RefusedError, without
     any effect, if the join itself cannot come back. A repeated request gets its first answer.
-    `also` are joins that may come back with it if none could come back alone. Without `shows`, the
-    answer has no memories: showing one of thousands of members costs more than its join.
+    `also` are joins that may come back together with it if none of them could alone. Without
+    `shows`, the answer has no memories: showing one of thousands of members costs more than its
+    join.
     """
     owner_id = owner_of_decision(executor, request.decision_id)
     first = executor.log.find(event_id(event_id(request.request_id, request.decision_id), "0"))
@@ -197,7 +198,7 @@ def _target(command: Unmerge | Redecide | Reinstate | Combine) -> str:
 def _add_consequences(
     executor: Executor, request: UnmergeRequest, answer: Unmerged, ledger: Ledger
 ) -> None:
-    """Add the consequences to the answer, by the log before this commit; execute them if asked."""
+    """Add to the answer the consequences that the committed log shows; execute them if asked."""
     out, policies = answer["reversed"], executor.log.policies()
     by_merges = any(
         policy.search == "memories" or isinstance(policy.dedupe, PairsDedupe)

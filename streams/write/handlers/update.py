@@ -32,7 +32,7 @@ from palimpsest.streams.write.handlers.unmerge import as_found
 def update(executor: Executor, request: UpdateRequest) -> Updated:
     """Change the text of a memory; a repeated request gets its first answer.
 
-    The same text as before changes nothing. Raises RefusedError if it is impossible.
+    The same text as before changes nothing. Raises RefusedError if the update is impossible.
     """
     owner_id = owner_of_candidate(executor, request.memory_id)
     require_owner(owner_id, request.owner_id, request.memory_id)
@@ -136,7 +136,7 @@ def _candidate(request: UpdateRequest, entry: Entry) -> Candidate:
     )
 
 
-# -- taken back ----------------------------------------------------------------------------------
+# -- undoing -------------------------------------------------------------------------------------
 
 
 def undo(executor: Executor, request: UndoRequest) -> Undone:

@@ -100,7 +100,7 @@ def test_what_is_of_another_partition_is_invalid(partition: int) -> None:
         else:
             assert isinstance(found, InvalidInputError)
             assert found.reason == "wrong_partition"
-            told = f"belongs to partition {OWN}, it came in {partition}"
+            told = f"belongs to partition {OWN}, but it came in {partition}"
             assert told in found.detail
 
 

@@ -1,8 +1,8 @@
 """The writer of both runtimes: inputs and commands in, commits out (docs/design.md, Two runtimes).
 
 A window is looked up, embedded on the embedder's thread, and decided on candidate by candidate.
-Deciding fills a `Commit`; a runtime adds answers and input offsets, and its `Append` makes all of
-it durable, or nothing.
+Deciding fills a `Commit`; a runtime adds answers, dead letters and input offsets, and its `Append`
+makes all of it durable, or nothing.
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ Progress = Callable[[str, int, int | None], object]
 class Copy:
     """A store or an export with the deleted decisions.
 
-    `read` returns its lines from the start. `reached` has the next offset of each partition in a
-    store that follows this topic, with the topic's id. `file` keeps the topic's records during the
+    `read` returns its lines from the start. `reached` has, by the topic's id and the partition, the
+    next offset of a store that follows the topic. `file` keeps the topic's records during the
     restoration.
     """
 
@@ -62,7 +62,10 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class RestoredPartition:
-    """Records of a partition of the new topic: from the copy, and from the old topic."""
+    """How many records a partition of the new topic has from the copy, and from the old topic.
+
+    `deleted_before` is the offset before which the old topic had lost its records.
+    """
 
     partition: int
     deleted_before: int
@@ -144,7 +147,7 @@ class _Plan:
     async def made(
         cls, connection: Connection, topics: Topics, there: ExistingTopic, copy: Copy
     ) -> _Plan:
-        """Compare topic and copy. UsageError if they do not meet."""
+        """Compare topic and copy. Raises UsageError if decisions between them may be missing."""
         plan = cls(connection, topics, there, copy)
         async for partition, records in plan._records():
             plan._take(partition, records)
@@ -200,9 +203,9 @@ class _Plan:
     def _from_copy(self) -> Iterator[tuple[int, AnyEvent, bytes]]:
         """The events of the copy that the topic lacks, with their partitions.
 
-        A policy belongs to every partition, a judge to those in which it answered, before its first
-        answer there, which only the topic may have; other events without an owner go to the first
-        of these.
+        A policy goes to every partition that lost records. A judge goes to those in which it
+        answered, before its first answer there; that answer may be in the topic alone. Other events
+        without an owner go to the first partition that lost records.
         """
         first, judges = min(self.deleted), _Judges()
         beyond = {p: event for p, event in self._first_answers.items() if p in self.deleted}
@@ -278,7 +281,7 @@ class _Plan:
 
 
 class _Judges:
-    """The judges of a copy, which has those of all partitions in one order."""
+    """The judges of a copy, in which those of all partitions are mixed."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, tuple[JudgeSet, bytes]] = {}
@@ -286,13 +289,13 @@ class _Judges:
         self._in_force: dict[int, str] = {}
 
     def add(self, event: JudgeSet, line: bytes) -> None:
-        """Take the next one."""
+        """Take the copy's next judge."""
         self._by_id[event.id] = self._latest[event.data.hash] = event, line
 
     def of(self, event: AnyEvent, partition: int) -> tuple[JudgeSet, bytes] | None:
-        """The judge that was recorded with this event of the partition; None if it was earlier.
+        """The judge to record before this event of the partition; None if it is recorded already.
 
-        In a log that was imported, a judge was recorded with an answer in another partition.
+        A judge in the copy may have been recorded with an answer in another partition.
         """
         found = self._by_id.get(event_id(event.requestid, "judge")) if event.requestid else None
         if found is None:

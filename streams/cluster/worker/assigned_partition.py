@@ -46,7 +46,7 @@ async def acknowledged(
 ) -> dict[TopicPartition, OffsetAndMetadata]:
     """The group's offset of each partition that has one: the next to be read.
 
-    Workers add the topic's id; an operator's tool that sets offsets adds nothing.
+    Workers add the topic's id to it; an operator's tool that sets offsets does not.
     """
     async with admin(connection) as asked:
         try:
@@ -134,8 +134,9 @@ class AssignedPartition:
 
     Candidates are opened on arrival, so that their texts are embedded while earlier batches are
     decided on. Those that arrive while enough batches are open are opened together, because each
-    batch costs a transaction. `decider` is its own fiber: while a transaction is at the brokers, it
-    waits, and others decide. `failed` is called on errors; nothing is decided after that.
+    batch costs a transaction. `decider` is this partition's own fiber: while its transaction is at
+    the brokers, it waits, and other fibers decide. `failed` is called on errors; nothing is decided
+    after that.
     """
 
     def __init__(
@@ -239,7 +240,7 @@ class AssignedPartition:
         except asyncio.CancelledError:
             if is_cancelled():
                 raise
-            await self._fail(TransientError("a client of the brokers gave up what it was asked"))
+            await self._fail(TransientError("a client of the brokers gave up a request"))
         except Exception as error:  # noqa: BLE001 - the worker ends with this
             await self._fail(error)
 

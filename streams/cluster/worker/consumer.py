@@ -20,14 +20,16 @@ from palimpsest.streams.cluster.worker.leave_group import leave_to_standby
 
 LEAVE_SECONDS = 2.0
 FETCHED_BYTES = 8 * 1024 * 1024
-"""Limit of records that Faust takes at once, up to the last one."""
+"""Maximum bytes of records that Faust takes at once; the last of them may exceed it."""
 MOST_HELD_BYTES = 64 * 1024 * 1024
-"""Limit of unacknowledged records. Faust only counts them: 4,096 of 1 MiB would be 4 GiB."""
+"""Maximum bytes of unacknowledged records. Faust only limits their number: 4,096 of 1 MiB would be
+4 GiB."""
 FULL_SECONDS = 0.05
-"""Pause between two looks while the limit is reached."""
+"""Interval of checks while that limit is exceeded."""
 _log = logging.getLogger(__name__)
 FAUST = logging.getLogger("faust")
-"""For Faust's messages about our subclasses' steps, which it logs to their modules' loggers."""
+"""The logger of our subclasses of Faust's classes: Faust would log its messages about them to their
+modules' loggers, as if they were ours."""
 
 
 class Inputs(Protocol):
@@ -40,10 +42,11 @@ class Inputs(Protocol):
 
 
 class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
-    """Faust's consumer, which reads only committed records, and goes back to the next offset.
+    """Faust's consumer, which reads only committed records, and starts at the first undecided one.
 
     After a rebalance, Faust leaves a partition without an acknowledged offset where it was, and
-    records already fetched would be lost. An offset beyond what is decided is not this group's.
+    records already fetched would be lost. An acknowledged offset beyond that start was not set by
+    a worker, and is ignored.
     """
 
     logger = FAUST
@@ -55,7 +58,7 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
         active_partitions: set[TP] | None,
         timeout: float,  # noqa: ASYNC109 - Faust's
     ) -> Any:
-        """Called by Faust for more records; waits while those that it holds have too many bytes."""
+        """Called by Faust for more records; none come while those it holds have too many bytes."""
         if self._fetched_bytes > MOST_HELD_BYTES:
             held = [message for message in list(self.consumer.unacked) if not message.acked]
             self._fetched_bytes = sum(map(size_of, held))
@@ -128,10 +131,10 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
         vars(coordinator)["_do_rejoin_group"] = wait_for_the_end
 
     async def leave_to_standby(self) -> bool:
-        """Leave the group if another worker stands by; returns whether it did.
+        """Leave the group if another worker stands by; return whether it did.
 
-        Nothing is committed later. While the brokers are away, a member cannot leave, and its
-        session expires instead.
+        After that, no offset can be committed. While the brokers are away, a member cannot leave,
+        and its session expires instead.
         """
         left: bool = await self.call_thread(self._leave_to_standby)
         return left
@@ -190,7 +193,7 @@ class Member:
     def trouble(self) -> BaseException | None:
         """The error that ended its membership: aiokafka keeps it for a call that Faust never makes.
 
-        Until that call it would wait for ever, outside the group and without records.
+        Without a check, the worker would wait for ever, outside the group and without records.
         """
         consumer = self._aiokafka()
         coordinator = vars(consumer).get("_coordinator") if consumer else None

@@ -68,9 +68,9 @@ def _settle(call: Callable[[], Result], done: Future[Result]) -> None:
 def waiting_for(
     thread: OneThread, function: Callable[Given, Coroutine[Any, Any, Result]]
 ) -> Callable[Given, Result]:
-    """A function for that thread's fibers that lets the event loop run `function` and waits for it.
+    """A function to be called in that thread's fibers: the event loop runs `function` for it.
 
-    Meanwhile other fibers run.
+    The fiber waits for the result; meanwhile other fibers run.
     """
     loop = asyncio.get_running_loop()
 

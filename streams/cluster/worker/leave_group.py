@@ -18,7 +18,7 @@ CLIENT = "palimpsest-worker"
 
 
 async def leave_to_standby(coordinator: Any) -> bool:
-    """Leave a coordinator's group if another member stands by; returns whether it did.
+    """Leave a coordinator's group if another member stands by; return whether it did.
 
     Raises KafkaError. The coordinator must not join again afterwards.
     """

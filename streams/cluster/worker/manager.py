@@ -132,7 +132,8 @@ class PartitionManager:
     async def assign(self, partitions: Iterable[int]) -> bool:
         """Get exactly these partitions ready: fence former writers, and catch up the replicas.
 
-        Returns False if that was abandoned for another assignment, or because the worker ends.
+        Returns False if that failed, or was abandoned because another assignment follows or the
+        worker ends.
         """
         await self.revoke()
         if self._closed:
@@ -328,7 +329,7 @@ class PartitionManager:
 
 
 async def _all(doing: Iterable[Awaitable[object]]) -> None:
-    """Run all concurrently; when all have ended, raise the first error."""
+    """Run all concurrently; when all have ended, raise the error of the first that failed."""
     for done in await asyncio.gather(*doing, return_exceptions=True):
         if isinstance(done, BaseException):
             raise done

@@ -242,11 +242,11 @@ class Metrics(Board):
             match event:
                 case Decided():
                     self.count("palimpsest_candidates")
-                    self._checked(event, named)
+                    self._count_check(event, named)
                     self._count_decision(event.data.decision, touched)
                 case Settled():
                     self._count_decision(event.data.decision, touched)
-                    self._verdicts(event.data.evidence.verdicts)
+                    self._count_verdicts(event.data.evidence.verdicts)
                 case Joined() | Redecided():
                     self._count_decision(event.data.decision, touched)
                 case Reversed() | Reinstated() | Composed():
@@ -254,7 +254,7 @@ class Metrics(Board):
                 case Refused():
                     if event.data.command == "admit":
                         self.count("palimpsest_candidates")
-                    self._verdicts(event.data.verdicts)
+                    self._count_verdicts(event.data.verdicts)
                 case _:
                     pass
 
@@ -264,7 +264,7 @@ class Metrics(Board):
             self.count("palimpsest_dead_letters", 1.0, reason)
             self.flood.count_one()
 
-    def _verdicts(self, verdicts: Sequence[Verdict]) -> None:
+    def _count_verdicts(self, verdicts: Sequence[Verdict]) -> None:
         for verdict in verdicts:
             self.count("palimpsest_verdicts", 1.0, verdict.answer)
             self.count("palimpsest_judge_usd", verdict.cost_usd or 0.0)
@@ -272,7 +272,7 @@ class Metrics(Board):
     def _count_decision(self, decision: str, touched: Touched) -> None:
         self.count("palimpsest_decisions", 1.0, decision, self._namespace(touched))
 
-    def _checked(self, event: Decided, named: Container[str]) -> None:
+    def _count_check(self, event: Decided, named: Container[str]) -> None:
         reason, join = skipped_for(event.data.decision), event.data.join
         namespace = label_of(event.data.candidate.namespace, named)
         result = "duplicate" if reason else "unique"

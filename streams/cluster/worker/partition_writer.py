@@ -66,8 +66,8 @@ class Opened:
 class PartitionWriter:
     """Decides on the input of one partition of both input topics.
 
-    `log` is caught up with the decisions topic up to `decisions`; events are published with
-    `publish` before they are appended to it. `inputs` are the ids of the input topics by name, and
+    `log` is caught up with the decisions topic up to `decisions`; events are committed to it only
+    after `publish` has published them. `inputs` are the ids of the input topics by name, and
     `embedder_of` returns a model's embedder. `in_doubt`: the brokers may have decisions that the
     log lacks, which only another assignment finds out.
     """
@@ -203,7 +203,7 @@ class PartitionWriter:
                 self.writer.oversight = None
 
     def _reject(self, record: Record, error: InvalidInputError) -> None:
-        """Make an unreadable request a dead letter, and answer its key, if any."""
+        """Make an unreadable request a dead letter, and answer it if its record has a key."""
         row = RawRow(record.value, "memory.commands")
         opened = Opened([record], self.writer.open_window([Input(row, error)]))
         key = (record.key or b"").decode(errors="replace")
@@ -212,7 +212,7 @@ class PartitionWriter:
     # -- commits -----------------------------------------------------------------------------------
 
     def _append(self, commit: Commit) -> list[int]:
-        """Publish a commit, then append it to the log, once the brokers have it."""
+        """Append a commit to the log, in a transaction that commits once the brokers have it."""
         lines = [(event, encode(event)) for event, _ in commit.events]
         with self.log.transaction():
             positions = self.log.append_lines(lines)
@@ -295,10 +295,10 @@ class RequestOversight:
     def require(self) -> None:
         """Raise Interrupted if the partition is revoked."""
         if self._partition.ending:
-            raise Interrupted("the partition is given up: what is left of a request comes again")
+            raise Interrupted("the partition is revoked: its request is delivered again")
 
     def step(self, owner_id: str) -> None:
-        """Count one more command; another partition's owner is refused."""
+        """Count one more command. Raises RefusedError for another partition's owner."""
         if not self._partition.is_mine(owner_id):
             raise RefusedError("wrong_partition", "the owner belongs to another partition")
         self.require()

@@ -35,13 +35,14 @@ from palimpsest.streams.write.writer import Effect, no_effect
 _log = logging.getLogger(__name__)
 
 BATCH_BYTES = 256 * 1024
-"""aiokafka sends one batch of a partition at a time: small ones wait for each other."""
+"""aiokafka sends one batch of a partition at a time, so small ones would wait for each other."""
 REQUEST_BYTES = LARGEST
 TRANSACTION_SECONDS = 60
 OWN: tuple[Kind, ...] = ("decisions", "dead_letters", "verifications")
 """Topics in which a partition's writer writes only to its own partition."""
 MOST_UNSHOWN = 3
-"""How often the brokers may answer that there is no such topic, after the client asked for 40 s."""
+"""How often the brokers may answer that there is no such topic; before each of these answers, the
+client has asked in vain for 40 s."""
 NEXT_SECONDS = 0.005
 """Pause before a transaction's first request is retried because the brokers are still ending the
 last transaction, which takes them a few milliseconds; aiokafka would wait for 20 ms."""
@@ -99,9 +100,9 @@ class PartitionProducer:
     async def _end_what_is_open(self) -> None:
         """Commit an empty transaction in each partition that the former writer may have used.
 
-        Its uncommitted records have been dropped. But a broker that was away may have missed some
-        partitions of a committed transaction: their records stay open until the next transaction
-        ends there, and decisions would be made without them.
+        Its uncommitted records have been dropped. But a committed transaction may not have been
+        ended in some partitions, because a broker was away: its records there stay open until the
+        next transaction ends, and decisions would be made without them.
         """
         async with self._producer.transaction():
             for at in self._written():
@@ -178,24 +179,24 @@ class PartitionProducer:
         return self._next_offset
 
     async def _wait_for_topic(self, topic: str) -> None:
-        """Wait until the client knows a topic: in a transaction, it would time out meanwhile.
+        """Wait until the client knows a topic: a transaction could time out during this wait.
 
         The client asks for each topic at its first record, and reports it as missing if brokers
-        hang for longer than 40 s. TransientError if they answer but do not show the topic.
+        hang for longer than 40 s. Raises TransientError if they answer but do not show the topic.
         """
         unshown = 0
-        is_told = False
+        has_warned = False
         while True:
             try:
                 await self._producer.partitions_for(topic)
             except UnknownTopicOrPartitionError:
-                if not is_told:
+                if not has_warned:
                     _log.warning(
                         "the brokers do not show the topic %s: partition %d waits for it",
                         topic,
                         self.partition,
                     )
-                is_told = True
+                has_warned = True
             else:
                 return
             if await self._is_unshown(topic):

@@ -94,7 +94,7 @@ class Replica(Log):
         return list(new.values())
 
     def _held(self, ids: set[str]) -> set[str]:
-        """Which of these events the log has, in one query: replicas are filled with all of them."""
+        """Which of these events the log has, in one query: filling a replica checks every event."""
         keys = {bytes.fromhex(event_id.replace("-", "")): event_id for event_id in ids}
         marks = ", ".join("?" * len(keys))
         sql = f"SELECT id FROM events WHERE id IN ({marks})"  # noqa: S608 - only question marks

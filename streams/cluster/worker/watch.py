@@ -1,4 +1,4 @@
-"""A worker's watchdog: checks what waits and whether it makes progress, and ends it if not."""
+"""A worker's watchdog, which ends a worker that makes no progress although input waits."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ _log = logging.getLogger(__name__)
 LOOK_SECONDS = 10.0
 """Interval of asking the brokers what waits."""
 STUCK_SECONDS = 60.0
-"""If input waits and nothing is done for this time, /healthz reports the worker as stuck."""
+"""If input waits and nothing is done for this long, /healthz reports the worker as stuck."""
 GIVE_UP_SECONDS = 600.0
-"""After this time it ends, to be restarted; no batch of the slowest embedder takes as long."""
+"""After this long the worker ends, to be restarted; the slowest embedder's batches take less."""
 YOUNG = 1
 """The oldest generation that is collected after each check, which takes milliseconds."""
 TICK_SECONDS = 0.1
@@ -159,7 +159,11 @@ class Watch:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:
-        """Check once. StoreError if topics were recreated, TransientError if it is stuck."""
+        """Check once.
+
+        Raises StoreError if a topic was recreated, and TransientError if the worker is no longer in
+        its group, or has made no progress for `GIVE_UP_SECONDS`.
+        """
         if (trouble := self._member.trouble()) is not None:
             raise TransientError(f"it is no longer in its group: {type(trouble).__name__}")
         waiting = await self._waiting()

@@ -46,7 +46,7 @@ from palimpsest.streams.write.writer import Effect, no_effect  # noqa: E402
 _log = logging.getLogger(__name__)
 
 BUFFERED = 4096
-"""Records of a topic that Faust buffers before it pauses fetching, for up to a second. A quarter of
+"""Records of a topic that Faust buffers; then it pauses fetching for up to a second. A quarter of
 this number would halve a worker's throughput."""
 SESSION_SECONDS = 6.0
 HEARTBEAT_SECONDS = 1.0
@@ -117,7 +117,7 @@ class _Process(faust.Worker):
     logger = FAUST
 
     def _on_startup_end_spinner(self) -> None:
-        """Called by Faust when it has started: the worker is ready later."""
+        """Called by Faust when it has started; says nothing, because the worker is ready later."""
 
     def _schedule_shutdown(self, number: signal.Signals) -> None:
         """Called by Faust on a signal."""
@@ -128,7 +128,7 @@ class _Process(faust.Worker):
 
 
 class WorkerApp(faust.App):
-    """Faust's app; when it stops, it first finishes decisions, while it can acknowledge them."""
+    """Faust's app; before it stops, it finishes decisions, while it can still acknowledge them."""
 
     logger = FAUST
     manager: PartitionManager
@@ -301,7 +301,7 @@ async def _assign(
     if first == second:
         return await manager.assign(first)
     await compare_counts(settings.connection, settings.topics)
-    # It has returned under its own name to partitions assigned while one topic was missing.
+    # The worker has returned under its name to partitions assigned while one topic was missing.
     _log.warning("was assigned partitions of one input topic alone: asks for a new assignment")
     await asyncio.sleep(AGAIN_SECONDS)
     await member.join_again()

@@ -78,7 +78,7 @@ def _load_own_certificate(
         context.load_cert_chain(certfile, keyfile, key_password)
     except ssl.SSLError as error:
         if error.reason == "KEY_VALUES_MISMATCH":
-            raise UsageError(f"{key}: the key is not that of ssl_certfile {certfile}") from None
+            raise UsageError(f"{key}: the key does not belong to ssl_certfile {certfile}") from None
         if was_asked:
             raise UsageError(f"{key}: ssl_key_password does not open the key") from None
         files = f"ssl_certfile {certfile}" + ("" if keyfile is None else f" or {key}")

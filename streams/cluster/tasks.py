@@ -28,7 +28,7 @@ class OneThread:
         return self._executor.submit(function, *arguments)
 
     def end(self) -> None:
-        """Start nothing new, without waiting for what is running."""
+        """Accept no more functions; does not wait for the running one."""
         self._executor.shutdown(wait=False)
 
 

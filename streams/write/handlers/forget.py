@@ -108,13 +108,13 @@ def remember(executor: Executor, request: RestoreRequest) -> Restorations:
     """Undo a request to forget; a candidate whose text has been stored again joins that memory.
 
     `refused` lists what later statements prevent. Raises RefusedError if there was no such request,
-    or nothing is forgotten by it any more.
+    or all that it forgot has been restored.
     """
     name = request.forgotten or ""
     owner_id = _owner_of(executor, name)
     commands = restore_commands(executor.ledger(owner_id), request)
     if not commands:
-        raise RefusedError("not_retracted", f"nothing is forgotten by {name} any more")
+        raise RefusedError("not_retracted", f"all that {name} forgot has been restored")
     refused: list[NotDone] = []
     done: list[str] = []
     for command in commands:

@@ -28,7 +28,7 @@ class OneThread:
         return self._executor.submit(function, *arguments)
 
     def end(self) -> None:
-        """Accept no more functions; does not wait for the running one."""
+        """Accept no more functions; does not wait for submitted ones."""
         self._executor.shutdown(wait=False)
 
 

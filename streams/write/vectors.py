@@ -44,7 +44,7 @@ class Vectors:
         self._down_until = None
 
     def submit(self, texts: Sequence[str], policy: Policy) -> Future[list[Embedding]] | None:
-        """Embed texts on the embedder's thread; None if there are no texts, or the model is down."""
+        """Embed texts on the embedder's thread; None if there are none, or the model is down."""
         if not texts or self.down:
             return None
         try:

@@ -67,7 +67,7 @@ def test_a_certificate_of_ones_own(
         ((None, "plain.crt", None), None, "ssl_certfile .*plain.crt: there is no .* its key"),
         ((None, "neither.pem", "plain.key"), None, "ssl_certfile .*neither.pem or ssl_keyfile"),
         ((None, "plain.crt", "neither.pem"), None, "or ssl_keyfile .*neither.pem: there is no"),
-        ((None, "plain.crt", "other.key"), None, "ssl_keyfile .*other.key: .* not that of ssl_c"),
+        ((None, "plain.crt", "other.key"), None, "ssl_keyfile .*other.key: .* not belong to ssl_c"),
         ((None, "locked.crt", "locked.key"), None, "ssl_keyfile .*: .* set ssl_key_password"),
         ((None, "locked.crt", "locked.key"), "sesame", "ssl_key_password does not open the key"),
     ],

@@ -48,8 +48,8 @@ class TopicSpec:
     def settings(self) -> dict[str, str]:
         """The topic's settings in the brokers' terms.
 
-        Records expire by the time of their arrival: a producer of old conversations may set
-        timestamps in the past, by which brokers would delete records unread.
+        Records that expire do so by the time of their arrival: a producer of old conversations may
+        set timestamps in the past, by which brokers would delete records unread.
         """
         settings = {"cleanup.policy": "compact" if self.compacted else "delete"}
         settings |= {"retention.ms": str(self.retention), "retention.bytes": "-1"}

@@ -179,7 +179,7 @@ def _wrong_settings(
 def _wrong_copies(
     name: str, found: ExistingTopic, brokers: int, settings: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """Too few copies to lose a broker without losing records, or a minimum that no write reaches."""
+    """Too few copies to lose a broker without losing records, or a minimum that no write meets."""
     if found.replication == 1 < brokers:
         yield f"1 copy, and there are {brokers} brokers", MORE_COPIES
     insync, wanted = int(settings[INSYNC]), _insync(found.replication)

@@ -1,7 +1,7 @@
 """Texts that report a change (docs/guard.md, Frames).
 
 *Ada moved to Rome*, *Ada has a new number*, *I no longer drink coffee*. Such a text often does not
-say what was before: usually that is the nearest text about the same owner.
+say what held before; usually the nearest text about the same owner does.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from palimpsest.streams.guard.values import is_in_a_table, tells_by_a_word
 
 LONGEST = 30
 """Maximum number of tokens; a longer text tells a story or reports several things."""
-_SUBJECT = 6
-"""The verb of what somebody did is among this many tokens from the start."""
+_OPENING = 6
+"""Number of tokens at the beginning of a text among which its verb is looked for."""
 _ONCE = frozenset({"was", "were"})
 _LAST_WORDS = frozenset(last for _, last in PHRASES)
 _THING = [(word,) for word in DETERMINERS]
@@ -56,12 +56,12 @@ def tells_change(text: Reading) -> bool:
 def tells_deed(text: Reading) -> bool:
     """Whether a text begins with what somebody did: *Ada planted pears*.
 
-    It may have changed something, without saying so.
+    The deed may have changed something although the text does not say so.
     """
     lows = text.lows
     if "?" in lows or len(lows) > LONGEST:
         return False
-    for at, low in enumerate(lows[:_SUBJECT]):
+    for at, low in enumerate(lows[:_OPENING]):
         if at and (low in PASTS or (text.texts[at].islower() and _is_past(low))):
             return lows[at - 1 : at] not in _THING
         if low in VERBS:
@@ -71,7 +71,7 @@ def tells_deed(text: Reading) -> bool:
 
 def tells_past(text: Reading) -> bool:
     """Whether a text says what used to be so, which cannot change now: *used to be a baker*."""
-    begins = text.lows[:_SUBJECT]
+    begins = text.lows[:_OPENING]
     return any(
         (pair == ("used", "to") and not _is_be(begins[at - 1 : at]))
         or (pair[0] in _ONCE and pair[1] in DETERMINERS | PREPOSITIONS)  # not *was promoted*
@@ -84,7 +84,7 @@ def _is_past(word: str) -> bool:
 
 
 def _written_out(first: str, second: str) -> list[tuple[str, str]]:
-    """Two words, and what the first may stand for if it is contracted: *Ada's gone*."""
+    """Two words as a pair, and one pair for each word that the first may contract: *Ada's gone*."""
     _, mark, ending = first.rpartition("'")
     return [(word, second) for word in (first, *CONTRACTED.get(mark + ending, ()))]
 
@@ -99,7 +99,7 @@ def _is_be(words: tuple[str, ...]) -> bool:
 
 
 def shares_a_word(one: Reading, other: Reading, names: tuple[str, ...]) -> bool:
-    """Whether two texts share a word of content of more than three letters that is no name."""
+    """Whether two texts share a content word of more than three letters, other than `names`."""
     own = {part for name in names for part in name.casefold().split()}
     says_nothing = LIGHT | VERBS | own
     mine, theirs = ({*map(_singular, {*text.lows} - says_nothing)} for text in (one, other))

@@ -67,7 +67,7 @@ def clues_of(
     has_identifiers: bool,
     table: LanguageTable | None = None,
 ) -> Clues:
-    """What a text of these tokens states; linear in its length, total on every string.
+    """What a text of these tokens states; takes linear time, and never fails.
 
     `table` is that of its language, for its number words, months and negators.
     """
@@ -95,7 +95,7 @@ def clues_of(
 def _in_english(words: Sequence[str], translations: Mapping[str, str]) -> list[str]:
     """The words, with numbers, months and weekdays translated into English.
 
-    Signs and words inside a date are left out: *3. März 2021*, *3 de marzo de 2021*.
+    The full stop and *de* inside a date are left out: *3. März 2021*, *3 de marzo de 2021*.
     """
     said = [translations.get(word, word) for word in words]
     return [

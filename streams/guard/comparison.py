@@ -43,10 +43,10 @@ def passes(older: Reading, newer: Reading) -> bool:
 
 
 def differ_at_sight(text: str, other: Reading) -> bool:
-    """Whether a text not read yet is certainly not near-identical to one that has been read.
+    """Whether an unread text certainly is not near-identical to a text that has been read.
 
-    It lacks a word that no edit changes. Most pairs of memories differ in such a word, and finding
-    one takes a tenth of the time of reading the text.
+    That is certain if the unread text lacks a word of the other that no edit changes. Most pairs of
+    memories differ in such a word, and finding one takes a tenth of the time of reading the text.
     """
     low = text.casefold()
     return text.isascii() and any(word not in low for word in other.sure_words)
@@ -83,7 +83,7 @@ def _of_the_texts(older: Reading, newer: Reading) -> Iterator[Cue]:
 
 
 def recased(one: Reading, other: Reading) -> frozenset[str]:
-    """The words inside sentences that the other text has in another case only."""
+    """The words inside the sentences of `one` that `other` has only in another case."""
     mine, theirs = one.inside - other.inside, other.inside - one.inside
     lows = set(map(str.casefold, theirs))
     return frozenset(word for word in mine if word.casefold() in lows)
@@ -108,14 +108,20 @@ def _of_facts(one: Clues, other: Clues) -> Iterator[Cue]:
 
 
 def _written_otherwise(one: Clues, other: Clues) -> bool:
-    """Whether the same numbers are written differently in figures, including sign and point."""
+    """Whether the figures differ as written (`Facts.figures`).
+
+    Texts with dates or spelled-out numbers do not count: they may write the same in other ways.
+    """
     if one.facts.figures == other.facts.figures or one.facts.dates or other.facts.dates:
         return False
     return _SPELLED.isdisjoint(one.words) and _SPELLED.isdisjoint(other.words)
 
 
 def _negated_otherwise(older: Clues, newer: Clues) -> bool:
-    """Whether the negators differ, or negate different words that both texts have."""
+    """Whether one text has more negators, or negates a word of both texts that the other does not.
+
+    It also counts if both negate the word, with different negators.
+    """
     if older.negations == newer.negations:
         return False
     if len(older.negations) != len(newer.negations):

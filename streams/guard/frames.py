@@ -37,7 +37,7 @@ MOST_IN_A_ROW = 16
 FEWEST = 2
 """Minimum number of content words around the value; with fewer, most texts about a person match."""
 _DOES = frozenset(THIRD.values()) | en.STATES
-"""The first words of a note that leaves its subject out."""
+"""The first words of notes that leave out their subject."""
 THEIRS = "their"
 """The possessive of the owner, as `said_of_owner` writes it."""
 _IS = frozenset({"is", "are"})
@@ -52,12 +52,12 @@ _MAKES = LAPTOPS | PHONES
 _LITTLE = NO_VALUE | LIGHT
 _WHEN = [("on",), ("at",), ("from",), ("in",)]
 LONGEST_AIM = 10
-"""Maximum number of tokens from *saves for* on, and of a text that says the make of a telephone."""
+"""Maximum number of tokens from *saves for* on, and of a text about a telephone or laptop."""
 MOST_OF_A_THING = 7
-"""Maximum number of tokens said of a thing of the owner's."""
+"""Maximum number of tokens that say something of one thing, and of a note without a verb."""
 _ENDS = frozenset(".!?;")
 _MAY_BE_LEFT_OUT = NOW | {"no", "do", "does", "used"}
-"""Words of now, and those that begin what `present` leaves out: *I no longer work at …, I …*."""
+"""Words that say *now*, or begin a clause that `present` drops: *I no longer work at …, I …*."""
 _NO_VALUE_ALONE = LIGHT | en.POSSESSIVES
 _BEFORE_VERBS = en.SUBJECTS | (en.AUXILIARIES - en.BE - {"be", "been", "has", "have", "had"})
 """Words that stand right before a verb: a difference after them is not a value."""
@@ -68,8 +68,10 @@ def frame(one: Reading, other: Reading) -> bool:
 
     The value stands between the words that both begin with and those that both end with: 1 to
     `LONGEST` words in either text, after the verb of its sentence, none of them a verb, a
-    preposition or a pronoun. Texts that ask or negate have no frame. For those that are not
-    English, `values` has other rules. Near-identical texts have no frame either.
+    preposition or a pronoun. Some values have wider rules: those after a label, those said of a
+    thing of the owner's, aims of saving, devices, preferences and trades. Texts that are not
+    English have the rules of `values`. Texts that ask or negate share no frame, and neither do
+    near-identical ones.
     """
     return (
         _differ_in_a_value(one, other)
@@ -104,7 +106,7 @@ def _differ_in_a_value(one: Reading, other: Reading) -> bool:
 
 
 def _of_one_thing(one: Reading, other: Reading) -> bool:
-    """Whether both texts say the same of one thing of the owner's: *takes their coffee black*."""
+    """Whether both texts begin alike up to one thing of the owner's: *takes their coffee black*."""
     longest = max(len(one.statement.lows), len(other.statement.lows))
     return (
         _share(_thing, one, other) and longest - len(_thing(one.statement) or ()) <= MOST_OF_A_THING
@@ -126,7 +128,8 @@ def _share(
 def _thing(said: StatedTokens) -> tuple[str, ...] | None:
     """The words up to the owner's first thing, if a verb stands right before it.
 
-    If the subject belongs to somebody (*Ada's lesson*), the words up to when or where it is.
+    If the subject itself belongs to somebody, the words up to *is* and the preposition of its time
+    or place: *Ada's lesson is on*.
     """
     if any(low.endswith("'s") for low in said.lows[:2]):
         at = next((at for at, low in enumerate(said.lows) if low in _IS), 0)
@@ -148,7 +151,7 @@ def _aim(said: StatedTokens) -> tuple[str, ...] | None:
 
 
 def _device(said: StatedTokens) -> tuple[str, ...] | None:
-    """Whose telephone or laptop a text says the make of, by whatever verb: *has a Pixel 8*."""
+    """The owner and the kind of a device, if a text says the make of one: *Ada has a Pixel 8*."""
     lows = said.lows
     if _MAKES.isdisjoint(lows) or len(lows) > LONGEST_AIM:
         return None
@@ -164,7 +167,7 @@ def _device(said: StatedTokens) -> tuple[str, ...] | None:
 
 
 def begins_otherwise(text: str, other: Reading) -> bool:
-    """Whether a text not read yet certainly shares no frame with one that has been read."""
+    """Whether an unread text certainly shares no frame with a text that has been read."""
     opened = other.opening
     if other.values or not _MAKES.isdisjoint(other.lows):
         return False
@@ -174,14 +177,14 @@ def begins_otherwise(text: str, other: Reading) -> bool:
         for word, expected in zip(text.split(None, len(opened)), opened, strict=False):
             low = word.casefold()
             if not low.isalpha() or low in _MAY_BE_LEFT_OUT:
-                return False  # its kind, or what follows it, is known only after reading
+                return False  # only reading shows which token it is, or what follows it
             if low != expected:
                 return True
     return False
 
 
 def _of_one_preference(one: Reading, other: Reading) -> bool:
-    """Whether both texts say what somebody prefers, with a thing in common, and one compares it.
+    """Whether both texts say what one person prefers, and share a thing; one must compare two.
 
     *Prefers tea over coffee* and *prefers black coffee*.
     """
@@ -194,7 +197,7 @@ def _of_one_preference(one: Reading, other: Reading) -> bool:
 
 
 def _preferred(said: StatedTokens) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """The words up to *prefers*, and the things compared after it, without when or where."""
+    """The words up to *prefers*, and those for the things after it, without a time or place."""
     at = next((at for at, low in enumerate(said.lows) if low in _PREFERS), 0)
     if not at or _ends_a_sentence(said, 0, len(said.lows)):
         return None
@@ -203,7 +206,7 @@ def _preferred(said: StatedTokens) -> tuple[tuple[str, ...], tuple[str, ...]] | 
 
 
 def _trade(said: StatedTokens) -> tuple[str, ...] | None:
-    """Who it is and *is*, if a trade and nothing else follows: *Ada is a nurse*."""
+    """The words up to *is a*, if only a trade follows: *Ada is a nurse*."""
     at = next((at for at, low in enumerate(said.lows) if low in _BE), 0)
     article, *words = said.lows[at + 1 :] or ("",)
     fits = at and article in _AN and 0 < len(words) <= LONGEST and words[-1] in TRADES
@@ -227,7 +230,7 @@ def _label(said: StatedTokens) -> tuple[str, ...] | None:
 def is_note(text: Reading) -> bool:
     """Whether a text does not name its subject: *home airport: Porto*, *prefers tea*, *no pets*.
 
-    It begins with a label or with what somebody does, or is short and has no verb.
+    It begins with a label or a verb, or is short and has no verb.
     """
     said = text.statement
     if ":" in said.lows[1 : LONGEST + 1]:
@@ -240,8 +243,9 @@ def is_note(text: Reading) -> bool:
 def frame_keys(text: Reading) -> list[tuple[str, ...]]:
     """The keys of a text; two texts of one frame share at least one, other texts rarely do.
 
-    One key is the words that its frame begins with, and its last word. If the value may stand last,
-    the words before it are a key, too, if they say enough. Empty if the text has no frame.
+    One key is made of the words that its frame begins with and its last word. The words before a
+    value that may stand last are a key, too, if they say enough. A frame with a rule of its own (a
+    label, a trade) has its own key. Empty if the text has no frame.
     """
     opened, said = text.opening, text.statement
     found = [label] if (label := _label(said)) is not None else []
@@ -310,7 +314,7 @@ def _is_value(text: StatedTokens, start: int, end: int) -> bool:
 
 
 def _fits_its_place(text: StatedTokens, start: int, stop: int) -> bool:
-    """Whether words say something, and the words around them leave room for a value."""
+    """Whether words say something, and can be a value beside the words around them."""
     words = text.lows[start:stop]
     if _NO_VALUE_ALONE.issuperset(words):
         return False

@@ -13,18 +13,18 @@ from palimpsest.streams.guard.edits.moves import MOVE
 from palimpsest.streams.guard.edits.table import EDITS
 
 REVISION = 4
-"""Raised with each change of a rule that shows in no example of the table and in no word list."""
+"""Raised with each change of a rule or the tokeniser that no example or word list shows."""
 NAMES_REVISION = 8
-"""The same, for the rules of owners with names."""
+"""The same for the rules of names."""
 
 
 @cache
 def guard_hash(tables: Tables = BUILT_IN, *, named: bool = False) -> str:
-    """`sha256:` and 16 hex digits of the table of edits, the word lists and the tokeniser.
+    """`sha256:` and 16 hex digits of the table of edits, the word lists and `REVISION`.
 
     The descriptions of edits are left out: rewording one changes no decision. Languages that a
-    policy adds are included. For a `named` owner so are the rules of names; the names themselves
-    are in the owner's events.
+    policy adds are included. For a `named` owner so are the lists for names and `NAMES_REVISION`;
+    the names themselves are in the owner's events.
     """
     rows = [(e.name, e.passes, e.fails) for e in (*EDITS, MOVE)]
     own = [(code, _in_order(vars(table))) for code, table in TABLES.items()]

@@ -37,9 +37,9 @@ def kept_reading(
     model: str | None = None,
     tables: Tables = BUILT_IN,
 ) -> Reading:
-    """The reading of a text, as from `read`, cached by least recent use.
+    """The reading of a text, as from `read`; the most recently used ones are cached.
 
-    Some thousands of short texts and a few long ones are kept, in about 30 MB.
+    They are those of 4,096 short texts and 32 long ones, in about 30 MB.
     """
     keep = _short if len(text) <= SHORT else _long
     # Models that read the same scripts share a reading, as do comparisons without a model.
@@ -68,7 +68,7 @@ def kept_for_frames(text: str, names: tuple[str, ...]) -> Reading:
 
 
 def kept_frame_keys(text: str, names: tuple[str, ...]) -> tuple[int, ...]:
-    """The hashes of a text's keys; it shares one with every text of its frame.
+    """The hashes of a text's frame keys; it shares one with every text of its frame.
 
     More are kept than of readings, because they are small, and a recall looks at many texts.
     """
@@ -92,7 +92,7 @@ def kept_statements(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def kept_saying(text: str, names: tuple[str, ...]) -> Saying:
-    """What a text says of its owner, to be looked up among others."""
+    """What a text says of its owner, to compare with what other texts say."""
     return (_saying if len(text) <= SHORT else _saying.__wrapped__)(text, names)
 
 
@@ -107,7 +107,7 @@ def _said(text: str, names: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=4_096)
 def _clauses(text: str) -> tuple[str, ...]:
-    found = clauses(text)  # most texts have some, and few tell of a change
+    found = clauses(text)  # first what needs no reading
     return found if found and tells_change(kept_reading(text)) else ()
 
 

@@ -48,11 +48,11 @@ _ARTICLES = frozenset({"the", "a", "an"})
 _FIRST = frozenset("i me my mine myself".split())
 _CONTRACTED = {"'m": " is", "'ve": " has", "'ll": " will", "'d like to": " would like to"}
 _OUGHT = frozenset("may might shall should shouldn't must mustn't".split())
-"""Verbs that requirements use for a user who is nobody in particular."""
+"""Verbs of requirements: in these, *the user* is nobody in particular."""
 _THIRDS = (frozenset(THIRD.values()) | NO_NOUNS | SAME | en.FINITE | en.STATES | {"quit"}) - _OUGHT
 _DEEDS = frozenset(THIRD.values()) - SAME - en.AUXILIARIES
 _PERSONAL = ("He ", "She ")
-"""Pronouns that, in what an owner is told of, mean the owner: for frames only."""
+"""Pronouns that mean the owner if a text begins with them; for frames only."""
 _FINITE = _THIRDS | VERBS
 _BARE = PLAIN | NO_NOUNS
 _NOT_PRESENT = OTHER_TIMES | NOT_VERBS
@@ -72,7 +72,10 @@ _WHOSE = (" my ", " his ", " her ", " their ")
 
 
 def _owning(whose: str, *, user: bool) -> re.Pattern[str]:
-    """Where a possessive is certainly the subject's: with `user` (*I*, *the user*) more often."""
+    """A pattern of places where a possessive is certainly the subject's.
+
+    `user`: the subject is *I* or *the user*, and there are more such places.
+    """
     ways = [
         rf"\b({whose}) own (?=[a-z])",
         rf"\b{_DRINKS} ({whose}) (?:coffee|tea) (?:black|strong|white|with|without)\b",
@@ -100,19 +103,19 @@ _SURELY_IS = re.compile(
     r"'s (?:(?:a|an) (?![a-z]+ing\b)|afraid of |allergic to |based in |fluent in |from [A-Z]"
     r"|married to |originally from )"
 )
-"""What *'s* after a name is *is* before: neither *has* nor a possessive can stand there."""
+"""Words before which *'s* after a name can only be *is*, neither *has* nor a possessive."""
 _SURELY_HAS = re.compile(r"'s got (?:an?|one|two|three|four|five|[0-9]+) ")
 _TIME_OF_DAY = re.compile(r"[0-9] ?[ap]m\b")
 _WORD = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
 
 
 def called_alike(text: str, names: tuple[str, ...]) -> str | None:
-    """A text rewritten to call its subject by one fixed name of the owner; None if in doubt.
+    """Rewrite a text to call its subject by one fixed name of the owner; None if in doubt.
 
-    The subject stands at the beginning, followed by a verb that fits it, or it is a possessor
-    (*Ada's dog*) and a verb follows later. The text has no other word of the names, and no pronoun
-    whose reference could change with the subject. A sentence that can be turned so that the subject
-    comes first is turned before.
+    The subject has to stand at the beginning, followed by a verb that fits it, or it is a possessor
+    (*Ada's dog*) and a verb follows later. The text may have no other word of the names, and no
+    pronoun whose reference could change with the subject. A sentence that can be turned so that the
+    subject comes first is turned first.
     """
     said = normalise_characters(text)
     called = _called(turned(said, names) or said, names)
@@ -137,9 +140,9 @@ def _called(said: str, names: tuple[str, ...]) -> str | None:
 
 
 def _owned(name: str, rest: str) -> tuple[bool, str]:
-    """Whether the only possessive after a subject is certainly the subject's; if so, as *their*.
+    """Whether the only possessive after a subject is certainly the subject's, and what follows it.
 
-    It is read as *their own*: *I sprained my ankle*, *Ada sprained her ankle*.
+    If so, it is *their* in what follows: *I sprained my ankle*, *Ada sprained her ankle*.
     """
     if not any(whose in rest for whose in _WHOSE):
         return False, rest  # the usual case
@@ -160,7 +163,10 @@ def _is_user(name: str) -> bool:
 
 
 def _noted(said: str, names: tuple[str, ...]) -> str | None:
-    """A note that leaves out who does it, as said of the owner: *speaks French*."""
+    """A note that leaves out its subject (*speaks French*) with the owner's name as the subject.
+
+    None if in doubt, or if the name that replaces all others is *I*.
+    """
     verb, _, rest = said.partition(" ")
     who = _spoken(names)
     if (
@@ -179,10 +185,10 @@ def _is_note_of_deed(verb: str, rest: str) -> bool:
 
 
 def said_of_owner(text: str, names: tuple[str, ...]) -> str:
-    """A text for frames only: like `called_alike`, or with less care if that is in doubt.
+    """Rewrite a text for frames: like `called_alike`, or with less care if that is in doubt.
 
     All possessives become *their* (*Ada uses Vim as her editor*, *I use Zed as my editor*), and a
-    change becomes what it led to (`as_state`). Either may be wrong, but joins nothing.
+    change becomes what it led to (`as_state`). Either may be wrong: frames join nothing.
     """
     stated = without_since(normalise_characters(text))
     said = called_alike(stated, names)
@@ -196,11 +202,11 @@ def said_of_owner(text: str, names: tuple[str, ...]) -> str:
 
 
 def _said_elsewhere(said: str, names: tuple[str, ...]) -> str:
-    """A text that is not English, for frames only, with one name of the owner as its subject.
+    """Rewrite a text that is not English for frames, with one name of the owner as its subject.
 
-    In Japanese a name at the beginning is left out, as it often is; in German a verb after *ich* is
-    put into the third person. The name must not be English, or the text would be no longer in its
-    language.
+    A Japanese text drops a subject at its beginning, as Japanese often does; in a German one a verb
+    after *ich* is put into the third person. The name must not be an English word, or the text
+    would no longer count as one of its language.
     """
     own = (name for name in names if name != SPEAKER)
     fit = sorted(name for name in own if is_in_a_table(name, name.casefold().split()))
@@ -271,7 +277,7 @@ def _uncontracted(rest: str) -> str:
 
 
 def speaks_of(text: str, names: tuple[str, ...]) -> bool:
-    """Whether a text has one of an owner's names anywhere, or a pronoun of the first person."""
+    """Whether a text has a name of the owner anywhere; for *I*, any pronoun of the first person."""
     said = normalise_characters(text)
     words = {part for word in _words(said) for part in word.split("'")}
     if is_in_a_table(text, words):
@@ -302,10 +308,10 @@ def mentioned_name(question: str, names: tuple[str, ...]) -> str | None:
 
 
 def subject_of(text: str, names: tuple[str, ...]) -> str | None:
-    """Whom a text is about, by how it begins; None if that does not show.
+    """Whom a text is about, judged by its beginning; None if that does not show it.
 
-    It is *owner*; the word for somebody related to the owner (*sister*); or *other*, if the text
-    names the owner nowhere.
+    It is `owner`; or the word for somebody related to the owner (*sister*); or `other`, if the text
+    begins with a longer name (*Ada Byron*) or names the owner nowhere.
     """
     said = normalise_characters(text)
     for name in sorted(names, key=len, reverse=True):
@@ -320,16 +326,19 @@ def subject_of(text: str, names: tuple[str, ...]) -> str | None:
 
 @lru_cache(maxsize=256)
 def _by_length(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names that a text may be about, the longest first; none if no text can use only one."""
+    """The names that a text may be about, the longest first.
+
+    Empty if all of them are also words, and *I* is not among them.
+    """
     return tuple(sorted(names, key=len, reverse=True)) if _spoken(names) in names else ()
 
 
 @lru_cache(maxsize=256)
 def _spoken(names: tuple[str, ...]) -> str:
-    """The name by which every text is read: *the user* if it is one, which the table has edits for.
+    """The name that replaces all others: *the user* if declared, for which the table has edits.
 
-    Otherwise the first in sorted order that is neither a pronoun nor a word, so that it does not
-    depend on the order in which the names were given.
+    Otherwise the first in alphabetical order that is not also a word, whatever the order in which
+    the names were given; *I* only if there is no such name.
     """
     fit = sorted(name for name in names if name != SPEAKER and not is_also_a_word(name))
     return next((name for name in fit if name.casefold() == "the user"), fit[0] if fit else SPEAKER)

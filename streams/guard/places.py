@@ -1,4 +1,4 @@
-"""The places of a pair's cues in its two texts, which are coloured for people.
+"""Finds where a pair's cues stand in its two texts, so that they can be coloured for people.
 
 The guard compares sets of terms; here each term is traced back to the words that it came from. A
 cue may have no place (the model saw only the beginning), or a place in only one of the texts.
@@ -40,7 +40,7 @@ _Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """A text's terms, names and words; a span is from the first written word to the last one."""
+    """A text's terms, names and words; a span is the numbers of its first and last written word."""
 
     text: str
     written: list[str]
@@ -119,9 +119,10 @@ def _found(mine: _Side, other: _Side, cues: Collection[Cue]) -> Iterator[tuple[_
 
 
 def _facts(mine: _Side, other: _Side, sign: str) -> Iterator[_Span]:
-    """Facts that only this text has.
+    """The places of facts that only this text has.
 
-    If both have the same numbers, those that are written differently, or else count other things.
+    If both texts have the same numbers, the places of those that are written differently; if none
+    is, of those that count other things.
     """
     own, others = _signed(mine, sign), _signed(other, sign)
     if sign == "#" and sorted(t for t, _ in own) == sorted(t for t, _ in others):

@@ -1,8 +1,9 @@
-"""Rewrites a text to what it says holds now, for frames only; of English, only two clauses.
+"""Rewrites a text that tells of a change to state what holds now; for frames only.
 
 *Früher wohnte ich in Paris, jetzt wohne ich in Rom* is read as *Ich wohne in Rom*, and 我搬到罗马了
-as 我住在罗马, so that a change shares its frame with what held before. It joins nothing. In doubt a
-text stays as it is: no clause is dropped that may deny or attribute the rest, and no subject.
+as 我住在罗马, so that a change shares its frame with what held before. Of English, only pairs of
+clauses are rewritten here; `state` does the rest. A text in doubt stays as it is: no subject is
+dropped, and no clause that may deny or attribute the rest.
 """
 
 from __future__ import annotations
@@ -53,13 +54,13 @@ _KANA, _KANA_OR_HAN = re.compile(f"[{KANA}]"), re.compile(f"[{KANA}{HAN}]")
 _CHINESE_NOW, _JAPANESE_NOW = re.compile(CHINESE_NOW), re.compile(JAPANESE_NOW)
 _STOPS = "。．.!！"
 LONGEST = 200
-"""Maximum number of characters; a longer text is a story, and finding its words would take the
-square of its length.
+"""Maximum number of characters; a longer text is a story, and matching the patterns would take time
+quadratic in its length.
 """
 
 
 def as_present(text: str) -> str:
-    """A text as it says what holds now; unchanged if it names no change."""
+    """Rewrite a text to state what holds now; it stays as it is if it tells of no change."""
     if len(text) > LONGEST:
         return text
     if not text.isascii() and _KANA_OR_HAN.search(text):
@@ -70,7 +71,10 @@ def as_present(text: str) -> str:
 
 
 def _without_past(text: str) -> str:
-    """The clause about the present, if the one before says what was so of the same subject."""
+    """The clause about the present, if one about its subject's past precedes it; else the text.
+
+    Both lose a word for *now* that they begin with.
+    """
     for was in _WAS:
         if before := was.match(text):
             now = _begun(_BEGINS_IN_ENGLISH.sub("", text[before.end() :], count=1))
@@ -95,7 +99,7 @@ def _is_about(who: str | None, text: str) -> bool:
 
 
 def _led_to(leads: list[tuple[re.Pattern[str], str]], text: str) -> str:
-    """What a move led to; the text itself if it tells of none."""
+    """What a change such as a move led to; the text itself if it tells of none."""
     said = text.rstrip(_STOPS)
     for told, state in leads:
         if found := told.fullmatch(said):

@@ -1,4 +1,4 @@
-"""What the guard needs to know about one text; each part is computed on first use, and kept."""
+"""What the guard needs to know about one text; most of it is computed on first use, and kept."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from palimpsest.streams.guard.values import Key, is_in_a_table, value_keys
 
 
 class StatedTokens(NamedTuple):
-    """The tokens of a text that make its statement, as in `Reading`."""
+    """The tokens that make up a text's statement, in the form that `Reading` has them."""
 
     texts: tuple[str, ...]
     lows: tuple[str, ...]
@@ -60,9 +60,10 @@ class Reading:
     kinds: tuple[Kind, ...] = field(init=False, compare=False, repr=False)
     """The kind of each token."""
     keys: tuple[str, ...] = field(init=False, compare=False, repr=False)
-    """Tokens are equal if their keys are: a stop in code is not a full stop."""
+    """The forms in which tokens are compared; those in code are marked, so that a stop in code is
+    not a full stop."""
     lows: tuple[str, ...] = field(init=False, compare=False, repr=False)
-    """The words in lower case; for other tokens, their keys."""
+    """The tokens in lower case; those in code as their keys."""
     has_identifiers: bool = field(init=False, compare=False, repr=False)
     """Whether it has tokens other than words and signs: numbers, units, identifiers."""
 
@@ -94,7 +95,7 @@ class Reading:
 
     @cached_property
     def inside(self) -> frozenset[str]:
-        """The tokens inside sentences, as written."""
+        """The tokens as written, without first words whose case says nothing (*The*, not *IT*)."""
         words = list(self.texts)
         for at in self.openers:
             if len(words[at]) == 1 or words[at][1:].islower():
@@ -118,7 +119,7 @@ class Reading:
 
     @cached_property
     def quoted(self) -> frozenset[int]:
-        """The places between quotation marks, and the marks; to the end if one is left open."""
+        """The places of quotation marks and of all between them, or to the end if one is open."""
         marks = [at for at, text in enumerate(self.texts) if text in QUOTES]
         single = [at for at, text in enumerate(self.texts) if text == "'"]
         if len(single) > 1:
@@ -148,7 +149,7 @@ class Reading:
 
     @property
     def table(self) -> LanguageTable | None:
-        """The table of its language; None for English, which has more than a table."""
+        """The table of its language; None for English, and for a language without a table."""
         tables = self.tables
         english = OTHERS.isdisjoint(self.lows) and tables.own.isdisjoint(self.lows)
         if english and self.text.isascii():
@@ -162,7 +163,7 @@ class Reading:
 
     @cached_property
     def statement(self) -> StatedTokens:
-        """Its tokens without a final full stop, and without words that only say *now*."""
+        """Its tokens without a last full stop or exclamation mark, and without words for *now*."""
         end = len(self.lows) - (self.lows[-1:] in ((".",), ("!",)))
         texts, lows, kinds = self.texts[:end], self.lows[:end], self.kinds[:end]
         if NOW.isdisjoint(lows):
@@ -174,9 +175,10 @@ class Reading:
 
     @cached_property
     def opening(self) -> tuple[str, ...] | None:
-        """The words up to the first verb, which every text of its frame begins with.
+        """The words up to and including the first verb; None if no word may be a verb.
 
-        None if no word may be a verb: it then has no frame.
+        Texts that share a frame with this one begin with these words, except for the kinds of
+        frames that have rules of their own.
         """
         _, lows, kinds = self.statement
         for at in range(len(lows)):
@@ -186,7 +188,7 @@ class Reading:
 
     @cached_property
     def values(self) -> frozenset[Key]:
-        """What is left of it without each part that may be a value; empty for English."""
+        """The keys that `value_keys` gives for its statement; empty for English."""
         _, lows, kinds = self.statement
         if not is_in_a_table(self.text, lows) or self.is_english:
             return frozenset()
@@ -194,7 +196,7 @@ class Reading:
 
     @cached_property
     def clues(self) -> Clues:
-        """Its facts, names and negations, which a question to the judge names."""
+        """Its facts, names and negations, from which the cues of a pair follow."""
         return clues_of(self.text, self.texts, self.lows, self.has_identifiers, self.table)
 
 
@@ -211,16 +213,16 @@ def read(
     model: str | None = None,
     tables: Tables = BUILT_IN,
 ) -> Reading:
-    """Read ``text`` for comparison; linear in its length, total on every string.
+    """Read ``text`` for comparison; takes linear time, and never fails.
 
     ``unknown`` are the words that the model's tokenizer maps to its unknown token; ``truncated``
-    says that the model saw only the beginning of the text. ``names`` are those of its owner: as
+    says that the model saw only the beginning of the text. ``names`` are those of the owner: as
     subjects they are equivalent. ``model`` is the model's name; ``tables`` are those of the
     policy's languages.
     """
     text, legible = plain(text), model in READS_EVERY_SCRIPT
     if names and (called := called_alike(text, names)) is not None:
-        # The model need not know the name that the text used.
+        # The name that the text used is not compared, so the model need not know it.
         unseen = (word for word in unknown if not any(word in name.casefold() for name in names))
         return Reading(called, frozenset(unseen), truncated, legible, tables)
     return Reading(text, frozenset(unknown), truncated, legible, tables)

@@ -1,7 +1,7 @@
-"""Puts two wordings of a fact about an owner into one: *has a fear of* into *is afraid of*.
+"""Replaces wordings of facts about an owner by equivalent ones: *has a fear of* by *is afraid of*.
 
-Only for owners with names, and only for sentences that begin with one. The rest has to be
-near-identical, as in any pair (docs/guard.md, Names).
+Only for owners with names, and only in sentences that begin with a name. The results have to be
+near-identical, like any pair (docs/guard.md, Names).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ MOST_STEPS = 3
 
 
 def reworded(said: str, who: str) -> str:
-    """A sentence that begins with `who`, in the wording in which it is compared."""
+    """Put a sentence that begins with `who` into the wording in which it is compared."""
     stop = "." if said.endswith(".") else ""
     rest = as_written(said.removeprefix(who).removesuffix(stop))
     for _ in range(MOST_STEPS):
@@ -116,7 +116,7 @@ _LISTED = re.compile(rf" speaks ((?:{_ITEM.pattern}, )*{_ITEM.pattern},? and {_I
 _PLACE = rf"({NAME}(?:, {NAME})?)"
 _TRADE = rf"((?:(?:[a-z]+|[A-Z]{{2}}) ){{0,3}}(?:{any_of(TRADES)})|freelance [a-z]+)"
 _TRAINED = "(?:certified|former|qualified|retired|trained) "
-"""Such a nurse may do other work, or none."""
+"""A *trained nurse* may do other work, or none."""
 _NAMED = rf"{NAME}(?:'s?)?(?: (?:{any_of(FIRMS)}))?"
 _FIRM = rf"((?:the )?{_NAMED}|(?:an?|the) (?:[a-z]+ ){{0,2}}(?:{any_of(FIRMS)})(?: in {NAME})?)"
 _DOES_NOW = "drives|lives|owns|plays|reads|speaks|studies|uses|works"
@@ -154,7 +154,7 @@ _HABIT = ((r"(.+ in the (?:morning|afternoon|evening))s", r"\1"),)
 _TAKES = "drink|eat|own|smoke|speak|use"
 _NOT_ANY = r"(?!(?:longer|more|of|old|one|other|single)\b)"
 _SERVED = r"(?:black|strong|white)\b.*|with(?:out)? (?!(?:her|him|them|[a-z]+ing)\b|[A-Z]).+"
-"""How coffee or tea is drunk: *takes coffee with her* says that she carries it."""
+"""How coffee or tea is drunk; but *takes coffee with her* says that she carries it."""
 _NEGATIVE = (
     (rf" doesn't have (?:an?|any) {_NOT_ANY}(.+)", r" has no \1"),
     (rf" doesn't ({_TAKES}) any {_NOT_ANY}(.+)", r" doesn't \1 \2"),
@@ -349,6 +349,7 @@ _WAYS = {
     ),
     "owns": _ways(_OWNS),
 }
-"""By the first word: patterns and what replaces them.
+"""By the first word after the subject: patterns, each with its replacement.
 
-Each matches the whole sentence, so that nothing is left out."""
+A pattern has to match all that follows the subject, so that nothing is left out.
+"""

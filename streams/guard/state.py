@@ -1,7 +1,7 @@
-"""Rewrites a text to what it says holds now, for frames only (docs/guard.md, Frames).
+"""Rewrites a text that tells of a change to state what holds now; for frames only.
 
 *I'm using fish these days* is read as *I use fish*, and *I got promoted to team lead* as *I am team
-lead*, so that a change shares its frame with what held before. It joins nothing.
+lead*, so that a change shares its frame with what held before (docs/guard.md, Frames).
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ _ONE_CLAUSE = re.compile(r"[^,;:?]*")
 
 
 def clauses(text: str) -> tuple[str, ...]:
-    """The clauses of a text, if it has several: *Bo quit, so I report to Al* says that I do."""
+    """The clauses of a text, if it has several: *I report to Al* of *Bo quit, so I report to Al*.
+
+    Clauses of fewer than `FEWEST` words are left out.
+    """
     if len(text) > LONGEST:
         return ()
     found = tuple(part for part in _BETWEEN.split(text) if len(part.split()) >= FEWEST)
@@ -39,15 +42,15 @@ def clauses(text: str) -> tuple[str, ...]:
 def without_since(text: str) -> str:
     """A text without the phrase that says since when it holds: *these days*, *since January*.
 
-    A phrase with figures (*since 2019*) stays, as two of these are two values.
+    A phrase with figures (*since 2019*) stays, because two different ones are two values.
     """
     return _TIME.sub("", text, count=1)
 
 
 def as_state(said: str, who: str) -> str:
-    """What is said of somebody, in the simple present: what is done now, or what a change led to.
+    """Rewrite what is said of `who` in the simple present: what they do now, or a change's result.
 
-    A text of several clauses is left as it is.
+    A text of several clauses stays as it is.
     """
     rest = said[len(who) :]
     if not said.startswith(who) or not _ONE_CLAUSE.fullmatch(rest):

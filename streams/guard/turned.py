@@ -60,7 +60,7 @@ MOST_WORDS = 5
 
 
 def turned(text: str, names: tuple[str, ...]) -> str | None:
-    """The equivalent sentence with one of the names first; None if in doubt."""
+    """The equivalent sentence with one of the names first; None if there is none, or in doubt."""
     if not (" is " in text or " scare" in text or " frighten" in text or text.startswith(_TIMES)):
         return None  # the usual case: no pattern can match
     where, home, role, kin, called, birthplace, time, favourite, scared = _patterns(names)
@@ -142,9 +142,9 @@ def _subject(owner: str) -> str:
 
 
 def _is_one_deed(clause: str) -> bool:
-    """Whether a clause has one verb of doing, its object or place, and nothing else.
+    """Whether a clause has only one verb of doing and its object or place.
 
-    It has no second verb and no further phrase that a time after the clause could belong to.
+    Then it has no second verb or other phrase that a time after the clause could belong to.
     """
     words = clause.split(" ")
     lows = [word.casefold() for word in words]

@@ -1,8 +1,8 @@
 """Frames of texts that are not English (docs/guard.md, Frames): they differ in one value.
 
-*Ada wohnt in Paris / in Rom*, 「パリに住んでいる / ローマに住んでいる」. No list of verbs tells
-here where a value may stand, so a text has a key for each of its parts that may be one: what is
-left without it. Two texts of a frame share a key.
+*Ada wohnt in Paris / in Rom*, 「パリに住んでいる / ローマに住んでいる」. No list of verbs says
+where a value stands in these languages. So each part of a text that may be a value gives a key: the
+text without that part. Two texts of a frame share a key.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LONGEST_CHINESE = 6
 FEWEST_CHINESE = 3
 """Minimum number of characters of content around it."""
 _BEGINS = 2
-"""Number of words, and of characters in Chinese, before a value: of whom something is said."""
+"""Number of words (in Chinese, characters) at the beginning that are no value: the subject."""
 
 _LATIN = {code: table for code, table in TABLES.items() if table.script == "latin"}
 _FUNCTIONS = frozenset(word for table in _LATIN.values() for word in table.words)
@@ -67,13 +67,13 @@ _KANA, _KANA_OR_HAN = re.compile(f"[{KANA}]"), re.compile(f"[{KANA}{HAN}]")
 _HIRAGANA = r"\u3041-\u309f"
 _ENDS = re.compile("[。．!！?？]")
 _DAY = re.compile("[月火水木金土日]曜日?")
-"""月曜日の10時: the day is a value, and nobody whose hour it is."""
+"""In 月曜日の10時 the day is a value; otherwise a word before の is an owner, and no value."""
 _RUN = re.compile(rf"[^{_HIRAGANA}\s、，。．.!！?？「」『』（）()]+")
-"""What may be a value in Japanese: all but hiragana, of which particles and endings are made."""
+"""What may be a value in Japanese: no hiragana, in which particles and endings are written."""
 
 
 def value_keys(text: str, lows: Sequence[str], kinds: Sequence[Kind]) -> Iterator[Key]:
-    """What is left of a sentence without each part that may be a value.
+    """For each part of a sentence that may be a value, what is left without that part.
 
     `lows` and `kinds` are its tokens without the last full stop. A text that asks or negates has no
     keys.
@@ -85,9 +85,9 @@ def value_keys(text: str, lows: Sequence[str], kinds: Sequence[Kind]) -> Iterato
 
 
 def is_in_a_table(text: str, lows: Iterable[str]) -> bool:
-    """Whether a text may be in a language of a table, and has no word of English or of another one.
+    """Whether a text may be in a language with a table: none of its words is of another language.
 
-    A short text may have no word of its language that a table lists: *Lena studiert in Heidelberg*.
+    It need not have a word that the table lists: *Lena studiert in Heidelberg* is too short.
     """
     if not text.isascii() and _KANA_OR_HAN.search(text):
         return True
@@ -100,7 +100,7 @@ def is_in_a_table(text: str, lows: Iterable[str]) -> bool:
 
 
 def tells_by_a_word(text: str, lows: Iterable[str]) -> bool:
-    """Whether a text that is not English has a word by which it tells of a change."""
+    """Whether a text that is not English has a word that tells of a change."""
     if not text.isascii() and _KANA_OR_HAN.search(text):
         words = VALUE_WORDS["ja" if _KANA.search(text) else "zh"].changed
         return len(text) <= MOST_CHARACTERS and any(word in text for word in words)
@@ -121,7 +121,7 @@ def _latin(lows: Sequence[str], kinds: Sequence[Kind]) -> Iterator[Key]:
                 break
             counts = all(map(_is_number, value))
             said = sum(low[0].isalpha() and low not in _LIGHT for low in around)
-            # A verb may come first: who does it is left out, or a part of its word (*j'habite*).
+            # A verb may come first: its subject is left out, or joined to it (*j'habite*).
             verb_first = around[0] in _VERBS_FIRST or around[0] != lows[0]
             if start < _BEGINS and not (counts and verb_first):
                 break
@@ -137,7 +137,7 @@ def _length(value: Sequence[str]) -> int:
 
 
 def _bare(low: str) -> str:
-    """A word without another one before its apostrophe: *habite* in *j'habite*."""
+    """A word without the one that an apostrophe joins to its front: *habite* of *j'habite*."""
     return low.partition("'")[2] or low
 
 
@@ -166,7 +166,7 @@ def _japanese(text: str) -> Iterator[Key]:
         of_a_day = after.startswith("の") and _DAY.fullmatch(run[0])
         if not counts and (adds or (after.startswith(JAPANESE_NO_VALUE) and not of_a_day)):
             continue
-        # A verb after the value says enough: who does it is often left out.
+        # A verb after the value says enough, because its subject is often left out.
         if run is not runs[-1] or len(runs) > (1 if counts else FEWEST):
             yield ("ja", text[: run.start()], after)
 

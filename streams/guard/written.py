@@ -1,6 +1,6 @@
 """Writes times, dates, sums and rates in one way: *6:00 AM* as *6 am*, *March 14th* as *14 March*.
 
-Only for owners with names (docs/guard.md, Names). All these ways to write something say the same.
+Only for owners with names (docs/guard.md, Names). A text still says the same afterwards.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _RATE = re.compile(
 _TWICE = re.compile(r"\btwo times (?=a (?:day|week|month|year)\b)")
 _WEEKLY = re.compile(rf" every (?:{_WEEKDAYS}(?=\Z| at [0-9])|weekend\Z)")
 _DENIES = re.compile(rf"n't\b|\b(?:{any_of(en.NEGATORS | UNWILLING)})\b")
-"""Who doesn't work every weekend works on some; who doesn't work on weekends, on none."""
+"""*Ada doesn't work every weekend* says that she works on some, *on weekends* that on none."""
 _DAILY = re.compile(rf"{_OFTEN} (daily|weekly|monthly)\b")
 _EVERY_DAY = re.compile(r" daily\Z")
 _DAY_BEFORE_TIME = re.compile(
@@ -56,7 +56,7 @@ _INCH = re.compile(r"(?<=[0-9]) inch(?= [A-Za-z])")
 
 
 def as_written(said: str) -> str:
-    """A text with all of these written in one way; it must come without its last full stop."""
+    """Write a text's times, dates, sums and rates in one way; it must lack its last full stop."""
     said = _COUNT.sub(lambda found: en.NUMBERS[found[0]], said)
     for sign, pattern, written in _WORDS:
         if sign in said:

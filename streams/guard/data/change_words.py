@@ -54,7 +54,7 @@ PERFECT = frozenset({"has", "have", "i've", "just", "been"})
 """Words before a participle in -ed: something has been done."""
 
 UP_TO = ("up", "to")
-"""After a form of *be*: how many there are by now."""
+"""These words after a form of *be* say how many there are by now: *is up to nine*."""
 
 IRREGULAR = {
     "children": "child",
@@ -75,7 +75,7 @@ SINCE = (
     r"these days|nowadays|at the moment|at present|right now|from now on|for now|now"
     r"|(?:as of|since) [^\W\d]+"
 )
-"""Patterns for the time since which something holds, at the beginning of a text."""
+"""Patterns for the time since which something holds, at the beginning or end of a text."""
 
 LEADS_TO = {
     r"(?:(?:has|has just|just) )?(?:got|gotten|was|been) promoted to|(?:has )?became"

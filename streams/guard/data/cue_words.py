@@ -1,7 +1,7 @@
 """English words by which a cue is seen, and the closed classes that token Jaccard leaves out.
 
-They name what a pair differs in; they never join one. The classes of the tokens are recorded in
-scores and do not change.
+They name what a pair differs in; they never join one. The lists that token Jaccard leaves out must
+not change, because recorded scores depend on them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CONTRACTIONS: dict[str, tuple[str, ...]] = {
     stem + "nt": (stem, "not")
     for stem in "do does did is was are were could would should has have had".split()
 }
-"""Contractions other than a stem with an ending, or that are often typed without apostrophe."""
+"""Contractions that are more than a stem and an ending, or are often typed without apostrophe."""
 
 CLITICS: dict[str, tuple[str, ...]] = {
     "s": (),

@@ -80,7 +80,7 @@ LARGE_THINGS = THINGS - _words(
     "cat city church pizza sandwich pancake cookie banana cup mug bottle bowl hat jacket sweater"
     " jumper scarf shirt skirt coat raincoat helmet"
 )
-"""Things for which *large* means the same as *big*: not what is sold in sizes, and no lion."""
+"""Things for which *large* means the same as *big*: not *cat*, and nothing sold in sizes."""
 GROUPS = _words(
     "band family crowd group country team herd flock hole piece fire bit stage shovel whistle train"
     " plane toilet pot plate tray glass boot shoe bag wallet key pen pencil ring necklace present"
@@ -428,9 +428,9 @@ KIDS_ACT = SHOWN - {"watching", "chasing", "holding", "feeding"} | _words(
     "showing selling turning having hugging teasing helping balancing tries crys smiles climbs"
     " poses spins dislikes"
 )
-"""What children do themselves, and others do not do with them as in *girl watching*."""
+"""What children do, and nobody does with them: not *watching*, as in *girl watching*."""
 STILL = _words("standing floating performing wearing looking trying dressed")
-"""What anything small does itself, and others do not do with it as in *dog walking*."""
+"""What anything small does, and nobody does with it: not *walking*, as in *dog walking*."""
 STREET_VERBS = _words(
     "standing stands stand sitting sits sit walking walks walk running runs run riding rides ride"
     " dancing dances dance"

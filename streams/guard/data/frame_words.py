@@ -76,10 +76,10 @@ NO_PHONES = frozenset(
 """Words of things that are called like a telephone, or are made for one."""
 
 NO_LAPTOPS = (NO_PHONES - {"laptop"}) | frozenset("bag dock keyboard sleeve stand".split())
-"""The same, of a laptop."""
+"""The same for a laptop."""
 
 DEVICES = {
     "laptop": (NO_LAPTOPS, {"laptop"}),
     "phone": (NO_PHONES, {"phone", "mobile", "smartphone"}),
 }
-"""Words that show that something else is meant, and what the device is called."""
+"""By kind of device: words that show that something else is meant, and names for the device."""

@@ -189,7 +189,7 @@ PRONOUNS = FIRST_AND_SECOND | frozenset(
         " themself one one's oneself"
     ).split()
 )
-"""Pronouns: after *I* none of these is the subject; after a name one may be."""
+"""Pronouns: if the subject is *I*, none of these means it; if it is a name, *she* may."""
 
 OTHER_TIMES = en.PASTS | frozenset(
     (
@@ -229,7 +229,7 @@ NOT_VERBS = (
 DATED = frozenset(
     "anniversary appointment birthday deadline exam interview operation party wedding".split()
 )
-"""What is on a day: *on* adds nothing to *is 12 July*."""
+"""What takes place on a day: *is on 12 July* means the same as *is 12 July*."""
 
 MEETINGS = frozenset(
     (
@@ -310,7 +310,7 @@ ROLES = frozenset(
         " wife"
     ).split()
 )
-"""What hardly more than one person is to another at a time: a person's wife, boss or dentist."""
+"""Roles that hardly more than one person has for another at a time: *wife*, *boss*, *dentist*."""
 
 DOING = en.ACTIONS | frozenset(
     (
@@ -403,7 +403,7 @@ ILLNESSES = frozenset(
 """Illnesses: to have one is to suffer from it."""
 
 AILING = {"asthmatic": "asthma", "diabetic": "diabetes", "epileptic": "epilepsy"}
-"""What somebody is who has an illness."""
+"""Adjectives for somebody who has an illness, with the illness."""
 
 MEDICINES = frozenset(
     (
@@ -412,7 +412,7 @@ MEDICINES = frozenset(
         " sertraline simvastatin statins thyroxine warfarin"
     ).split()
 )
-"""What somebody takes who is *on* it."""
+"""Medicines: to be *on* one is to take it."""
 
 FEARS = frozenset(
     (
@@ -420,10 +420,10 @@ FEARS = frozenset(
         "|sharks|snakes|spiders|the dark|thunder|thunderstorms|wasps"
     ).split("|")
 )
-"""What somebody is afraid of whom it scares; to fear it is no more than to be afraid of it."""
+"""Things for which *they scare me*, *I fear them* and *I am afraid of them* mean the same."""
 
 MEALS = frozenset("breakfast dinner lunch supper".split())
-"""What something is eaten for, which somebody then *has* for it."""
+"""Meals: to eat something for one is to *have* it for that meal."""
 
 FIRMS = frozenset(
     (
@@ -445,7 +445,7 @@ THINGS = frozenset(
 """Things that are called by their make: *Ada's laptop is a ThinkPad*."""
 
 HABITS = frozenset("drinks eats jogs journals meditates stretches".split())
-"""What somebody does again and again: *in the morning* is not the next one."""
+"""Verbs of habits: after these, *in the morning* does not mean the next morning."""
 
 PLANNING = {"planning": "plans", "hoping": "hopes", "intending": "intends"}
 """Verbs whose progressive form means the same as the plain one."""
@@ -481,7 +481,7 @@ GAMES = frozenset(
 """What is played."""
 
 PRACTISED = frozenset("aikido judo karate pilates taekwondo yoga".split())
-"""What somebody does who practises it."""
+"""Activities: to practise one is to do it."""
 
 KEPT_UP = frozenset("drinking smoking vaping".split())
 """Habits: to quit one, to give it up and to stop it are the same."""
@@ -575,20 +575,20 @@ OUTDOORS = {
     "surfing": "surfs",
     "swimming": "swims",
 }
-"""What somebody goes doing; to go doing it is to do it."""
+"""Activities after *goes*, with their verbs: to go swimming is to swim."""
 
 AILMENTS = ILLNESSES | frozenset(
     "allergies ankle back cholesterol headaches heart hip knee nerves pain shoulder thyroid".split()
 )
-"""What somebody takes medicine for; it is their own."""
+"""What medicine is taken for: in *takes ibuprofen for her back*, *her* is the subject."""
 
 TOOLS = frozenset(
     "browser calendar editor keyboard laptop notebook phone shell tablet tabletop terminal".split()
 )
-"""What something is used as; it is then one's own."""
+"""Tools: in *uses Vim as her editor*, *her* is the subject."""
 
 LIMBS = frozenset("ACL ankle arm collarbone elbow hamstring knee leg shoulder toe wrist".split())
-"""What somebody breaks or sprains; nearly always it is their own."""
+"""What somebody breaks or sprains: in *sprained her ankle*, *her* nearly always is the subject."""
 
 HOMES = frozenset("backyard balcony bedroom garage garden home house kitchen yard".split())
 """Parts of a home."""

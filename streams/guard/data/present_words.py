@@ -1,6 +1,6 @@
 """How a text says what holds now, and what held before; it joins nothing.
 
-Of English, only two clauses of one subject are read here: `state` has more rules for it.
+Of English, only pairs of clauses with one subject are read here; `state` has the other rules.
 The guard's hash does not cover these words: decisions record the candidates found by them. The
 lists are closed: a text with any other word around them stays as it is.
 """
@@ -106,7 +106,7 @@ CHINESE_NOW = (
     rf"(?:{_CHINESE}{_CHINESE_WAS}[，。；,;](?:但是?|不过)?)?{_CHINESE}(?:现在|如今|目前)，?(?![的起])"
     r"(.+?)了?"
 )
-"""What holds now, its subject, and that of the clause before it, about what was so."""
+"""Its groups: the subject of a clause about the past, that of the clause after it, and its rest."""
 CHINESE_PRONOUNS = ("我", "你", "您", "他", "她")
 _CHINESE_LATELY = "(?:上个?月|上周|今年)?(?:已经|刚刚?|最近)?"
 _CHINESE_PLACE = rf"([^我你您他她的没不未失前后时吗是{_SIGNS}]{{2,8}}?)"
@@ -150,4 +150,4 @@ JAPANESE_LEADS_TO = {
     rf"{_JAPANESE_WAY}に転職し(?:た|ました)": r"\1\2で働いている",
     **_POLITE,
 }
-"""Patterns for a whole text, politeness included, with what holds then."""
+"""Patterns for a whole text, polite forms included, with what holds then."""

@@ -1,4 +1,4 @@
-"""Every table, and what all of them know."""
+"""The tables of all languages but English, and the words of all of them together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Tables:
     by_code: Mapping[str, LanguageTable]
     added: tuple[LanguageTable, ...] = ()
     numbers: dict[str, str] = field(init=False)
-    """The number words of all tables, to figures."""
+    """The number words of all tables, with their figures."""
     months: frozenset[str] = field(init=False)
     """The names of months of all tables."""
     own: frozenset[str] = field(init=False)
@@ -28,7 +28,7 @@ class Tables:
     """Words of the added languages with which an edit may begin."""
 
     def __post_init__(self) -> None:
-        """Gather what all tables know."""
+        """Gather the words of all tables."""
         tables, added = self.by_code.values(), self.added
         set_field = object.__setattr__
         set_field(self, "numbers", {w: n for table in tables for w, n in table.numbers.items()})

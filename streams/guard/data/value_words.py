@@ -73,13 +73,13 @@ AND = frozenset("und oder et ou y o e".split())
 """Words after which somebody else is named."""
 
 CHINESE_NO_VALUE = frozenset("的了在是和与及跟也就把被给从到向对因但或吗呢吧着过有会能要")
-"""Characters that function words are made of: with one, a pair differs in what it says."""
+"""Characters that function words are made of: a difference with one of these is not a value."""
 CHINESE_OTHERS = frozenset("妹姐哥弟妈爸父母儿女妻夫友叔姨爷奶他她它我你们")
-"""Characters for people: with one, a pair differs in whom it is about."""
+"""Characters for people: a difference with one of these is in whom the texts are about."""
 CHINESE_LIGHT = frozenset("是有个只本辆台杯二两三四五六七八九十。，, ")
 """Characters that alone do not say what a text is about."""
 FAVOURITE = {"zh": "最喜欢的", "ja": "好きな"}
-"""What somebody likes *best*: that is a single value, whereas they may like several."""
+"""Words for what somebody likes *best*, which is a single value; they may *like* several things."""
 JAPANESE_NO_VALUE = ("は", "が", "も", "の", "と", "さん", "ちゃん", "くん")
 """Particles after the subject and after what somebody likes; a value has a different one."""
 

@@ -20,8 +20,8 @@ MOST_EDITS = 32
 def explain(one: Reading, other: Reading) -> tuple[Edit, ...] | None:
     """The edits that explain every difference of two texts, in order; None if no edits do.
 
-    Linear in the length of the texts: first what no edit changes is compared, which rules out most
-    pairs; then equal tokens are skipped, and at most `MOST_EDITS` places are examined more closely.
+    Takes time linear in the length of the texts: it first compares what no edit changes, which
+    rules out most pairs, then skips equal tokens and follows chains of at most `MOST_EDITS` edits.
     """
     if one.text == other.text:
         return ()
@@ -39,9 +39,9 @@ def explain(one: Reading, other: Reading) -> tuple[Edit, ...] | None:
 
 
 def unlicensed(one: Reading, other: Reading) -> tuple[str, str] | None:
-    """The words of each text that no edit explains; None if every edit is licensed.
+    """The words of each text that no edit explains; None if edits explain every difference.
 
-    They begin where the attempt that gets furthest ends, without the texts' common ending.
+    They begin where the attempt that gets furthest stops, and end before the texts' common ending.
     """
     if explain(one, other) is not None:
         return None
@@ -116,7 +116,10 @@ def _beginning_with(*words: str) -> tuple[Edit, ...]:
 
 
 def _may(edit: Edit, text: Reading, at: int, length: int) -> bool:
-    """Whether the edit is allowed here: not in a quotation or a wording, nor beside code."""
+    """Whether an edit is allowed at a place.
+
+    Most are not allowed in quotations, beside code, or in a text about how something is written.
+    """
     if edit.in_code:
         return True
     if text.is_verbatim or not text.quoted.isdisjoint(range(at, at + max(length, 1))):

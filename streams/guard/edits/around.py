@@ -9,19 +9,19 @@ from palimpsest.streams.guard.text.tokeniser import SIGN, WORD, Kind, TextToken
 
 
 def token(text: Reading, at: int) -> TextToken | None:
-    """The token at a place; None outside of the text."""
+    """The token at a place; None outside the text."""
     if not 0 <= at < len(text.keys):
         return None
     return TextToken(text.texts[at], text.kinds[at], at in text.openers)
 
 
 def low(text: Reading, at: int) -> str:
-    """The word at a place in lower case; empty outside of the text."""
+    """The word at a place in lower case; empty outside the text."""
     return text.lows[at] if 0 <= at < len(text.lows) else ""
 
 
 def kind(text: Reading, at: int) -> Kind | None:
-    """The kind of the token at a place; None outside of the text."""
+    """The kind of the token at a place; None outside the text."""
     return text.kinds[at] if 0 <= at < len(text.kinds) else None
 
 
@@ -52,14 +52,14 @@ def ends(text: Reading, at: int) -> bool:
 
 
 def stands_alone(text: Reading, at: int) -> bool:
-    """Whether a noun before a place is not followed by another noun."""
+    """Whether what stands at a place can follow a noun without belonging to it."""
     if at >= len(text.keys) or kind(text, at) is SIGN:
         return True
     return low(text, at) in en.AFTER_A_NOUN
 
 
 def noun_after(text: Reading, at: int, nouns: frozenset[str]) -> int:
-    """The place of a noun of a list, after at most two adjectives from a place on; 0 if none."""
+    """The place of a noun of a list, at most two adjectives after a place; 0 if there is none."""
     for place in range(at, at + 3):
         word = low(text, place)
         if not is_lower(text, place):

@@ -9,13 +9,13 @@ from palimpsest.streams.guard.data.en_edits import Pairs
 from palimpsest.streams.guard.reading import Reading
 
 Match = Callable[[Reading, int, Reading, int], tuple[int, int] | None]
-"""The numbers of tokens of both texts that an edit at two places explains; None if it does not.
+"""The numbers of tokens of both texts that an edit at two places explains; None if it does not fit.
 
 It is tried both ways round, so that a change and its inverse are one edit.
 """
 
 FIGURES = "#"
-"""In `begins`, stands for every number and every token that is compared as it is."""
+"""In `begins`, stands for every number and every token that is compared as written."""
 
 ADDED = "@"
 """In `begins`, stands for the words that edits of a user's added languages begin with."""
@@ -40,4 +40,4 @@ class Edit:
     any_language: bool = False
     """Whether it applies to texts that are not English."""
     in_code: bool = False
-    """Whether it applies to texts with code, or beside a token that is compared as it is."""
+    """Whether it applies to texts with code, or beside a token that is compared as written."""

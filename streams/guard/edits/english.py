@@ -302,7 +302,7 @@ def _counts(text: Reading, size: int, noun: int) -> bool:
 
 
 def _ends_a_noun(text: Reading, noun: int) -> bool:
-    """Whether neither a noun nor a gerund follows: *a little dog walking* is an amount of it."""
+    """Whether no noun or gerund follows: in *a little dog walking*, *little* is an amount."""
     word, after = low(text, noun).removesuffix("'s"), low(text, noun + 1)
     if low(text, noun) != word:
         return word in en.KIDS and after == "hand"
@@ -513,7 +513,7 @@ def _asks_by_its_verb(text: Reading) -> bool:
 
 
 def _negated(one: Reading, i: int, other: Reading, j: int) -> Found:
-    """The number of tokens before what a *not* negates, and that of their counterparts."""
+    """The number of tokens from `i` to what a *not* negates, and from `j` to its counterpart."""
     before, word = low(one, i - 1), low(one, i)
     if word in ("isn't", "aren't", "wasn't", "weren't"):
         return (1, 1) if low(other, j) == word[:-3] else None

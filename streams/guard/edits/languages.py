@@ -1,4 +1,7 @@
-"""The edits of languages with a table; both texts must certainly be in that language."""
+"""The edits of languages with a table; both texts must certainly be in that language.
+
+For a number it is enough if the text with the word is, and the other text adds no word.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from palimpsest.streams.guard.text.tokeniser import NUMBER, SIGN, WORD
 Found = tuple[int, int] | None
 
 _THEY = frozenset({"wir", "sie"})
-"""Subjects that make *sieben* a verb, to sift, if they open the sentence."""
+"""Subjects that, at the start of a sentence, make *sieben* a verb (to sift)."""
 
 
 def _table(one: Reading, other: Reading) -> LanguageTable | None:
@@ -23,7 +26,7 @@ def _number_word(one: Reading, i: int, other: Reading, j: int) -> Found:
     value = one.tables.numbers.get(low(one, i))
     if value is None or kind(other, j) is not NUMBER or other.texts[j] != value:
         return None
-    # Without its word in letters a short text may be too short to show its language.
+    # Without its number word, a short text may be too short to show its language.
     short = other.language is None and {*other.lows} <= {*one.lows, value, "."}
     table, counted = one.table if short else _table(one, other), low(one, i + 1)
     if table is None or table.numbers.get(low(one, i)) != value or one.texts[i] != low(one, i):

@@ -40,7 +40,7 @@ _MARKED = frozenset(_PLAIN_DAYS.keys() | NUMBER_WORDS | MONTHS.keys())
 
 
 def mark(words: list[str]) -> list[str]:
-    """``words`` with every number, date, time, unit and version as one marked term, in place.
+    """Replace every number, date, time, unit and version by a marked term; return the new list.
 
     Returns `words` itself if it has only plain words and punctuation.
     """
@@ -63,7 +63,7 @@ def mark(words: list[str]) -> list[str]:
 
 
 def fact(words: list[str], at: int) -> tuple[list[str], int]:
-    """The terms of the fact, or else of the word, that begins at ``at``, and its end."""
+    """The terms of the fact that begins at ``at``, or the word there if none does; and its end."""
     word = words[at]
     if DIGITS.match(word):
         return _number(words, *figure(words, at))

@@ -23,10 +23,10 @@ from palimpsest.streams.guard.data.language_table import HAN, KANA
 from palimpsest.streams.guard.data.tables import BUILT_IN, Tables
 
 Language = str
-"""Its code: `en`, or that of a table."""
+"""The code of a language: `en`, or that of a table."""
 
 FEWEST = 0.1
-"""The share of words that must indicate a language."""
+"""Minimum share of words that indicate a language."""
 
 _SPEAKING = (ENGLISH | CONTENT | SHOWN | STATES | ACTIONS | PERSONS | THINGS | COLOURS) - AMBIGUOUS
 _PROOF = (ENGLISH | CONTENT | STATES | ACTIONS) - AMBIGUOUS - WRITTEN_ELSEWHERE
@@ -40,7 +40,7 @@ _HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")
 
 
 def language_of(words: Sequence[str], text: str, tables: Tables = BUILT_IN) -> Language | None:
-    """The language of a text of these words; None if in doubt, or if the language has no table."""
+    """The language of a text of these words: English or one with a table; None if in doubt."""
     if not text.isascii() and any(map(is_foreign, frozenset(text))):
         if _HAN_OR_KANA.search(text) and not _HANGUL.search(text):
             return "ja" if _KANA.search(text) else "zh"
@@ -84,8 +84,9 @@ def is_english(words: Sequence[str]) -> bool:
 def _is_name(words: Sequence[str]) -> bool:
     """Whether the first word, which another language has, is a name: *Ben lives in Rome*.
 
-    Its capital proves nothing there. But the word after a name must be one that only English has;
-    after a longer name, which may be a title (*Das Buch Pride and Prejudice*), a verb.
+    The capital of a first word proves nothing. So the next word has to be one that only English
+    has; after a name of several words, which may be a title (*Das Buch Pride and Prejudice*), it
+    has to be a verb.
     """
     rest = list(dropwhile(lambda word: not word.islower(), words))
     follow = _FOLLOW_NAMES if len(rest) < len(words) - 1 else _FOLLOW_NAMES | _PROOF
@@ -104,7 +105,7 @@ def _is_of_another(word: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_foreign(character: str) -> bool:
-    """Whether it is a letter of a script other than Latin."""
+    """Whether a character is a letter of a script other than Latin."""
     return character.isalpha() and not unicodedata.name(character, "").startswith(
         ("LATIN", "FULLWIDTH LATIN", "MODIFIER LETTER", "MICRO SIGN", "FEMININE", "MASCULINE")
     )

@@ -1,8 +1,8 @@
 """Names that are also words: *Rose*, *Grace*, *Will*, *May* (docs/guard.md, Names).
 
 *Grace is a virtue* says nothing about an owner called Grace, and *May's rent is 900 euros* nothing
-about one called May. So such a name is exchanged only in a sentence of closed lists, whose subject
-can only be a person.
+about one called May. So such a name is exchanged only if a closed list of patterns shows that the
+sentence can only be about a person.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Splits a text into its tokens as written; pairs are compared by these, and nothing is left out.
+"""Splits a text into its tokens as written, by which pairs are compared; nothing is left out.
 
 A chunk between spaces is a word or a plain number, with the marks beside it, or a single token that
 is compared character by character: a path, a command, an identifier, a version, a sum, a time or an
@@ -52,7 +52,7 @@ _CLOSING = "\"')”’»"
 _AFTER = _MARKS + "\"')”’»…"
 _CODE = re.compile(r"^[-.~](?!\d)|[/\\_*{}=<>|`()\[\];]|\$[A-Za-z]")
 QUOTES = frozenset('"«»')
-"""Quotation marks as tokens are written: of one shape, except for those of French."""
+"""Quotation marks as tokens have them: one shape for all but the French ones."""
 _APOSTROPHES = str.maketrans("’‘ʼ´", "''''")
 _QUOTES = str.maketrans("’‘“”„", '\'\'"""')
 _WORD = re.compile(r"[^\W\d_]+(?:['\-][^\W\d_]+)*")
@@ -106,7 +106,8 @@ def openers_of(texts: Sequence[str], kinds: Sequence[Kind]) -> frozenset[int]:
 def layout(text: str, kinds: Sequence[Kind]) -> tuple[str, ...]:
     """The white space of a text if it matters, as in code; empty if it is plain or irrelevant.
 
-    A line break matters wherever no mark of punctuation stands before it: in a list, it separates.
+    In other texts only a line break without punctuation before it matters: it may separate the
+    items of a list. It is represented by the word after it.
     """
     if CODE not in kinds and not _INDENTED.search(text):
         return _breaks(text)
@@ -133,7 +134,7 @@ def has_inner_capital(text: str) -> bool:
 
 
 def is_code(written: str) -> bool:
-    """Whether a token that is compared as it is looks like a path, an option or code."""
+    """Whether a token that is compared as written looks like a path, an option or code."""
     return bool(_CODE.search(written))
 
 

@@ -1,4 +1,4 @@
-"""Splits a text into its words in one pass; contractions are expanded, only spaces are lost."""
+"""Splits a text into its words in one pass, losing only spaces, and expands contractions."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _plain_words(text: str) -> frozenset[str] | None:
     """The result of `words_of` for a text of ASCII words and a few signs; None for other texts.
 
     Most memories are such texts, and a newcomer is split before it is stored: this takes 3 us, the
-    expression 29.
+    regular expression 29.
     """
     plain = text.casefold().replace(". ", " ").rstrip(".")
     for sign in _PLAIN_SIGNS:  # a tenth of the time of `translate`

@@ -1,1 +1,1 @@
-"""Extracts candidates from a conversation with an LLM (docs/designs/replace-or-merge.md)."""
+"""Extracts candidates from conversations, by an LLM or not (docs/designs/replace-or-merge.md)."""

@@ -28,7 +28,7 @@ _TIME: TypeAdapter[datetime] = TypeAdapter(Timestamp)
 
 
 def timed(row: Any) -> Any:
-    """A message with its time renamed to `at`, whatever its name was."""
+    """A message with its time as `at`, whichever of `TIMES` it was called."""
     if not isinstance(row, dict):
         return row
     given = (row[name] for name in TIMES if row.get(name) is not None)
@@ -36,7 +36,7 @@ def timed(row: Any) -> Any:
 
 
 def wrong_time(message: Mapping[str, Any]) -> str | None:
-    """What is wrong with a message's time, under the name that it has there; None if nothing is."""
+    """What is wrong with a message's time, by the name of its field; None if nothing is wrong."""
     for name in TIMES:
         if message.get(name) is not None:
             try:
@@ -66,7 +66,7 @@ def text_of(content: Any) -> str:
 
 
 def read_conversation(lines: Iterable[bytes]) -> list[Message]:
-    """The messages of a file's lines, without blank ones.
+    """The messages of a file's lines since the last compaction; blank lines are skipped.
 
     Raises UsageError with the number of a line that is not a message, never its text.
     """

@@ -1,4 +1,4 @@
-"""Courtesies, which state nothing: a sentence of nothing else is not remembered without a model."""
+"""Courtesies: without a model, a sentence that contains nothing else is not remembered."""
 
 from __future__ import annotations
 
@@ -62,5 +62,5 @@ _NOTHING_ELSE = re.compile(
 
 
 def is_courtesy(sentence: str) -> bool:
-    """Whether a sentence says nothing but such phrases."""
+    """Whether a sentence consists of such phrases alone."""
     return _NOTHING_ELSE.fullmatch(sentence.casefold().replace("’", "'")) is not None

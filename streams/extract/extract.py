@@ -41,8 +41,9 @@ class Extraction:
     """Extracted candidates: `rows` fit for `ingest`, and counts.
 
     `messages` has the number of the message that each row rests on, from 1; 0 if that is unknown.
-    `unanswered` counts parts without an answer, `unread` those whose whole answer was not in the
-    requested form, `unusable` these and the single memories that were not.
+    `unanswered` counts parts without an answer, and `unread` parts whose whole answer was cut off
+    or in another form than requested. `unusable` counts the latter parts, and single memories in
+    another form.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -81,7 +82,7 @@ def extract_prompt() -> Prompt:
 async def extract(
     service: Service, model: str, messages: list[Message], about: dict[str, str]
 ) -> AsyncIterator[Extraction]:
-    """The candidates of a conversation, part by part; `about` has the fields of all of them.
+    """The candidates of a conversation, part by part; all of them have the fields in `about`.
 
     The session is the one in `about`; if there is none, its id follows from the time of the first
     message.

@@ -1,4 +1,4 @@
-"""The sentences of a message, of which some only ask; for memories found without a model."""
+"""Splits a message into sentences and recognises questions, to find memories without a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ABBREVIATIONS = (
     "approx aprox bspw bzw ca d.h dr dra e.g env evtl exkl geb ggf hr i.d.r i.e inkl mlle mme"
     " mr mrs ms nr núm p.ej prof sog sr sra st str tel u.a vgl vs z.b zzgl"
 ).split()
-"""Before their full stop no sentence ends, or two are kept together at worst."""
+"""A full stop after one of these does not end a sentence; at worst, two sentences stay together."""
 _OF_ORDINALS = (
     "(?<!i )am|ab|bis|das|dem|den|der|des|die|im|jede[nrs]?|meine?n?|seit|und|unsere?n?|vom|zum|zur"
 )
@@ -21,7 +21,7 @@ _GOES_ON = re.compile(
     rf"(?:^|[^\w.])(?:{any_of(_ABBREVIATIONS)}|(?!i\b)[^\W\d_]"
     rf"|\b(?:{_OF_ORDINALS}) (?:\d{{1,2}}\. ?)?\d{{1,2}})\.$"
 )
-"""How a part ends whose sentence goes on: with *z.B.*, an initial, or an ordinal (*am 3.*)."""
+"""The end of a part whose sentence goes on: *z.B.*, an initial or an ordinal (*am 3.*)."""
 _LONGEST_END = 24
 """Maximum number of characters of such an end."""
 _NEXT = re.compile(r"[^\W\d_]+")
@@ -34,7 +34,7 @@ _ASKS = re.compile(
 
 
 def sentences_of(text: str) -> Iterator[str]:
-    """The sentences of a text, as they are written, also if a date or *Dr.* has a full stop."""
+    """The sentences of a text as written; the full stop of *Dr.* or a date does not end one."""
     text = text.strip()
     start = 0
     for found in _BREAK.finditer(text):
@@ -52,7 +52,7 @@ def asks(sentence: str) -> bool:
 
 
 def _goes_on(end: str, text: str, at: int) -> bool:
-    """Whether a sentence goes on at a place of the text, after a part of it that ends so."""
+    """Whether a sentence goes on at a place of the text, if its part before that has this end."""
     end = end.casefold()
     if _GOES_ON.search(end) or (end.endswith(" i.") and text.startswith("d. ", at)):
         return True

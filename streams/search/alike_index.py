@@ -14,7 +14,7 @@ from palimpsest.streams.core.neighbour_lookup import reading_of
 from palimpsest.streams.guard import Reading, Tables, passes
 
 MOST = 5
-"""Maximum number of texts returned, the earliest ones."""
+"""Maximum number of texts returned; later texts are left out."""
 
 
 class AlikeIndex:

@@ -1,6 +1,7 @@
 """The content words of a text, as the design `layered` compares them (docs/designs/layered.md).
 
-They are lower-case words between white space, without closed-class words and names of categories.
+They are the words between white space in lower case, without closed-class words and names of
+categories.
 Chinese and Japanese, which have no white space, are segmented by BudouX, which is deterministic:
 its model is a file in the package.
 """

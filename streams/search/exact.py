@@ -1,8 +1,8 @@
 """The exact cosine of float16 vectors.
 
 A float16 is a multiple of 2**-24, so a product of two is a multiple of 2**-48. While |a||b| < 32 no
-partial sum, in whatever order, reaches 2**5 (Cauchy-Schwarz on its terms): 53 bits, which a float64
-holds without rounding. Dot products and squared norms are therefore exact, and
+partial sum, in whatever order, reaches 2**5 (Cauchy-Schwarz on its terms). So it has at most 53
+bits, which a float64 holds without rounding. Dot products and squared norms are exact, and
 `dot / sqrt(|a|^2 |b|^2)` is three correctly rounded operations on exact numbers: the same bits for
 every batch, order of the dimensions, BLAS and machine.
 """
@@ -56,7 +56,7 @@ class SearchVector:
 def squared_norms(
     vectors: NDArray[np.float16], wide: NDArray[np.float64], dimension: int
 ) -> NDArray[np.float64]:
-    """The exact squared norms (b,) of vectors (b, dimension), also given as float64.
+    """The exact squared norms (b,) of vectors (b, dimension); `wide` are the vectors as float64.
 
     Raises ValueError like `squared_norm`.
     """
@@ -85,9 +85,10 @@ def cosines(dots: NDArray[np.float64], squared: NDArray[np.float64]) -> NDArray[
 
 
 def covered(some: NDArray[np.float16], others: NDArray[np.float16]) -> float:
-    """The lowest cosine of any vector on either side (n, dimension) with its nearest on the other.
+    """Match each vector of both sets with its nearest in the other set; return the lowest cosine.
 
-    Exact, and rounded to four decimals. Raises ValueError like `squared_norm`.
+    The sets have shape (n, dimension). The cosine is exact, and rounded to four decimals. Raises
+    ValueError like `squared_norm`.
     """
     dimension = some.shape[1]
     a, b = some.astype(np.float64), others.astype(np.float64)

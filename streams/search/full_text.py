@@ -1,6 +1,6 @@
 """Full-text search over the texts of one scope: BM25 as SQLite's FTS5 ranks.
 
-A row with any term of the query is a hit. A term in more than half of the rows weighs next to
+A row with any term of the query is a hit. A term in at least half of the rows weighs next to
 nothing, as in FTS5. Scores are rounded before they are compared, because logarithms differ in the
 last digit between machines, and the order must not.
 """
@@ -41,7 +41,10 @@ class FullTextIndex:
         return row
 
     def replace(self, row: int, terms: Sequence[str]) -> None:
-        """Replace the text of a row; this restores a removed one. Raises IndexError for no row."""
+        """Replace the text of a row; this restores a removed row.
+
+        Raises IndexError if there is no such row.
+        """
         self.remove(row)
         counted = self._rows[row] = Counter(terms)
         self._living += 1
@@ -81,7 +84,7 @@ class FullTextIndex:
         return math.log((self._living - rows + 0.5) / (rows + 0.5))
 
     def _norm(self, row: int) -> float:
-        """The length of a row relative to the average, as in BM25."""
+        """What BM25 adds to a term's count for the length of a row, relative to the average."""
         counted = self._rows[row]
         assert counted is not None, "postings name living rows"
         average = self._length / self._living

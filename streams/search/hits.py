@@ -1,4 +1,4 @@
-"""The hits of both searches."""
+"""Hits of a search by cosine or by Jaccard similarity."""
 
 from operator import itemgetter
 from typing import NamedTuple

@@ -4,7 +4,7 @@ Jaccard compares them if a policy says so; `find` and recall by words use them i
 installed.
 
 Runs of these scripts are segmented by Lindera, whose dictionaries are in its package (the extra
-`cjk`): deterministic, and the same on every machine. Particles and endings are left out; verbs and
+`cjk`), so the result is the same on every machine. Particles and endings are left out; verbs and
 adjectives are in their base form. In other scripts, elided articles (*l'école*) and endings after
 an apostrophe (*Ankara'da*) are left out, and a dotted capital I becomes an i.
 """
@@ -32,7 +32,7 @@ HAN_CHARACTER = re.compile(f"[{HAN}]")
 _KANA = re.compile(f"[{KANA}]")
 _ELIDED = re.compile(ELIDED.replace("'", "['’]"))
 _NEGATIONS: Final = frozenset({"ない", "ぬ", "ん"})
-"""Japanese auxiliaries that are kept: without them, a text would say the contrary."""
+"""Japanese auxiliaries that are kept: without them, a text would say the opposite."""
 _REMEMBERED = 1024
 
 
@@ -49,7 +49,10 @@ class Morpheme(NamedTuple):
 
 @lru_cache(maxsize=_REMEMBERED)
 def morphemes(text: str) -> tuple[str, ...]:
-    """The words of a text, in order. Raises UsageError if the extra is not installed."""
+    """The words of a text except stopwords, in order.
+
+    Raises UsageError if the extra is not installed, whatever the script.
+    """
     _library()
     return tuple(word.base for word in morphemes_of(text) if word.base not in STOPWORDS)
 
@@ -74,7 +77,7 @@ def morphemes_of(text: str, *, japanese: bool | None = None) -> Iterator[Morphem
 
 
 def plain(text: str) -> str:
-    """The text in compatibility forms and lower case, a dotted I like any other."""
+    """The text in compatibility forms and lower case, with a dotted capital I as *i*."""
     return unicodedata.normalize("NFKC", text).casefold().replace("i\u0307", "i")
 
 

@@ -1,6 +1,6 @@
 """Finds a new candidate's neighbours, by indexes that follow the ledger (docs/design.md).
 
-An index is a function of the ledger: it reads on from where it stopped, so events are not passed to
+An index depends on the ledger alone: it reads on from where it stopped, so events are not passed to
 it. `search: candidates` searches distinct candidates, `search: memories` the faces of living
 memories.
 """
@@ -138,7 +138,8 @@ class Reach:
     """A policy's reach in a namespace: inclusive floors, and numbers of neighbours.
 
     It is all that a search takes from the policy, so policies of the same reach find the same.
-    `languages` are those that names are read by; None if nothing is found by names.
+    `languages` are the policy's, used to find texts that are near-identical but for the owner's
+    names; None if those are not searched for.
     """
 
     cosine: float
@@ -350,8 +351,9 @@ class _Rows:
 class _Gone:
     """The forgotten texts of a scope whose rewordings wait for a person; most scopes have none.
 
-    A text whose vector cannot be compared with a new candidate's is found by its words alone:
-    nobody can take it out of the search, as people can a living text.
+    A text whose vector cannot be compared with a new candidate's is found by its words alone. It
+    raises no error, because nobody could take it out of the search, as is possible with a living
+    text.
     """
 
     def __init__(self, scope: Scope, reach: Reach) -> None:
@@ -398,7 +400,7 @@ class _Gone:
 
 
 def _is_of_a_relative(older: Reading, newcomer: Reading, names: tuple[str, ...]) -> bool:
-    """Whether a text speaks of somebody of the owner's whom the newcomer does not mention."""
+    """Whether a text is about a relative of the owner whom the newcomer does not mention."""
     person = kept_subject(older.text, names)
     if person in (None, "owner", "other"):
         return False
@@ -408,7 +410,7 @@ def _is_of_a_relative(older: Reading, newcomer: Reading, names: tuple[str, ...])
 
 
 class ScopeIndex:
-    """The search index of one scope under one policy, with vectors of the policy's model alone."""
+    """The search index of one scope under one policy, only with vectors of the policy's model."""
 
     def __init__(self, scope: Scope, policy: Policy) -> None:
         self._scope = scope
@@ -522,9 +524,9 @@ class ScopeIndex:
     def _changed_by(self, admit: Admit, names: tuple[str, ...]) -> list[Distinct]:
         """The text that a new candidate may change, if it reports a change; empty if none.
 
-        The nearest text of one sentence that speaks of the owner or leaves its subject out; if the
-        new candidate does neither, only the nearest text is considered. Something that the owner
-        did may be a change as well, if the two texts are near and have a word in common.
+        It is the nearest text of one sentence that speaks of the owner or leaves its subject out;
+        if the new candidate does neither, only the nearest text is considered. Something that the
+        owner did may be a change as well, if the two texts are near and have a word in common.
         """
         content = admit.content
         query, newcomer = self._query(content.vector), kept_reading(content.text)
@@ -615,7 +617,7 @@ class ScopeIndex:
     def _by_tokens(
         self, text: str, query: SearchVector | None, known: Mapping[int, float]
     ) -> dict[int, tuple[float | None, float | None]]:
-        """The rows near by their tokens, with the cosines that are `known` of the nearest."""
+        """The rows near by their tokens, with their cosines; `known` are those found already."""
         hits = self._rows.by_tokens(text, self._reach.jaccard)
         if not hits:
             return {}

@@ -1,4 +1,4 @@
-"""Finds neighbours in a ledger whose decisions are made again, outside a writer."""
+"""Finds neighbours outside a writer, in a ledger whose decisions are being made again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ScopeIndexes:
         self._made: dict[tuple[str, str], ScopeIndex] = {}
 
     def neighbours(self, ledger: Ledger, admit: Admit, policy: Policy) -> tuple[Neighbour, ...]:
-        """A newcomer's neighbours, as a writer finds them."""
+        """A newcomer's neighbours, as a writer would find them."""
         namespace = admit.candidate.namespace
         if admit.content.vector is None and not policy.compares_words:
             return ()

@@ -2,8 +2,9 @@
 
 A set with Jaccard >= t to a query of n tokens shares at least ceil(t n) of them, so it contains at
 least one of any n - ceil(t n) + 1 of them. Choosing the rarest keeps the search off the long
-postings of common tokens (prefix filter: Chaudhuri et al. 2006, Bayardo et al. 2007). Its size m is
-from t n to n / t, and it shares at least t (n + m) / (1 + t). Sets within these bounds are scored.
+postings of common tokens (prefix filter: Chaudhuri et al. 2006, Bayardo et al. 2007). The set's
+size m is from t n to n / t, and it shares at least t (n + m) / (1 + t) tokens. Only sets within
+these bounds are scored.
 """
 
 from array import array
@@ -25,7 +26,7 @@ SORTING_COSTS: Final = 16
 """The cost of sorting a row, relative to that of skipping one in a table of counts."""
 
 FEW_TO_SCORE: Final = 64
-"""Up to this number, scoring rows one by one is faster than a lookup in a table for a token."""
+"""Up to this number, scoring rows one by one is faster than making a table of a token's rows."""
 
 
 class TokenIndex:
@@ -56,7 +57,10 @@ class TokenIndex:
         return row
 
     def replace(self, row: int, tokens: frozenset[str]) -> None:
-        """Replace a row's tokens; this restores a removed row. Raises IndexError for no row."""
+        """Replace a row's tokens; this restores a removed row.
+
+        Raises IndexError if there is no such row.
+        """
         before = self._rows[self._existing(row)] or ()
         now = self._numbers(tokens)
         for token in now:
@@ -114,7 +118,7 @@ class TokenIndex:
         return tuple(map(ids.__getitem__, tokens))
 
     def _sharing(self, known: frozenset[int], size: int, floor: float) -> list[int]:
-        """Rows that could reach `floor` with a query of `size` tokens, `known` of them seen."""
+        """Rows that could reach `floor` with a query of `size` tokens; the index has `known`."""
         if floor <= 0.0:
             return list(range(len(self._rows)))
         prefix = len(known) - max(1, ceil(floor * size - SLACK)) + 1

@@ -1,8 +1,8 @@
 """Vectors as eight-bit codes: half the bytes of float16, twice the speed of a float32 product.
 
 With q = q' + r and x = x' + s, where q' and x' are the values of the codes, q.x - q'.x' = r.x' +
-q.s, so the error of the estimate is at most |r||x'| + |q||s| (Cauchy-Schwarz): the lengths of the
-rounding errors, measured and not assumed. For all-MiniLM-L6-v2 that is .022 to .028.
+q.s, so the error of the estimate is at most |r||x'| + |q||s| (Cauchy-Schwarz). The lengths of the
+rounding errors r and s are measured, not assumed. For all-MiniLM-L6-v2 the bound is .022 to .028.
 """
 
 from typing import Final
@@ -45,7 +45,7 @@ class CoarseRows:
         self._codes[:, rows] = whole.T
         self._steps[rows] = steps
         self._offsets[rows] = -ZERO * steps * whole.sum(axis=1)
-        # 1e-6 for the rounding of the unit rows themselves and of this.
+        # 1e-6 covers the rounding of the unit rows themselves and of these norms.
         left = float(np.linalg.norm(unit - whole * steps[:, None], axis=1).max()) + 1e-6
         self.residual = max(self.residual, left)
 
@@ -57,7 +57,7 @@ def near_by_codes(
     best: NDArray[np.float64] | None = None,
     living: NDArray[np.bool_] | None = None,
 ) -> Pairs:
-    """All pairs `within` their query's floor; rows are counted from the first segment's."""
+    """All pairs `within` their query's floor; row 0 is the first row of the first segment."""
     scores = [segment.scores(queries) for segment in segments]
     together = scores[0] if len(scores) == 1 else np.concatenate(scores, axis=1)
     residual = max(segment.residual for segment in segments)

@@ -24,7 +24,7 @@ NUMPY_WIDENS_FASTER_UP_TO: Final = 16 * 384
 BLAS_SHARES_FROM: Final = 2**18
 """Above this number of multiplications, numpy's BLAS splits a product among all cores.
 
-Its threads spin for a while after each: on a busy machine 100 by 100 rows took 1 ms, not .2.
+Its threads spin for a while afterwards: on a busy machine 100 by 100 rows took 1 ms, not .2.
 """
 
 Float = TypeVar("Float", np.float32, np.float64)

@@ -66,7 +66,7 @@ def lowered(
 ) -> NDArray[np.float64]:
     """The floors (b,), lowered to include the best row of each query, if `best` is given.
 
-    `best` is a lower bound of the best cosine of earlier rows, `tops` of that of these rows.
+    `best` are lower bounds of the queries' best cosines among earlier rows, `tops` among these.
     """
     if best is None:
         return floors

@@ -21,7 +21,7 @@ CROWD: Final = 64
 
 
 class Peers:
-    """A batch of at least one vector (b, d), compared with each other by one product.
+    """A batch of one or more vectors (b, d), compared with each other by one product.
 
     A hit's `row` is its number in the batch. Raises ValueError like `squared_norm`.
     """
@@ -33,9 +33,10 @@ class Peers:
         self._rough = products(self._queries.unit, self._queries.unit)
 
     def above(self, floors: float | NDArray[np.float64]) -> list[list[SearchHit] | None]:
-        """For each, the earlier ones whose rounded cosine is at least its floor; None if too many.
+        """For each vector, the earlier ones whose rounded cosine is at least its floor.
 
-        `floors` is one floor for all, or one for each (b,).
+        None for a vector with more than about `CROWD` of them. `floors` is one floor for all, or
+        one for each (b,).
         """
         size = len(self._queries)
         each = np.broadcast_to(floors, size)
@@ -54,7 +55,7 @@ class Peers:
 
     @cached_property
     def nearest_earlier(self) -> list[SearchHit | None]:
-        """For each, the nearest of all earlier ones; ties go to the earliest. None for the first.
+        """For each vector, the nearest earlier one; ties go to the earliest. None for the first.
 
         All are found together, in the time that `nearest` takes for a few.
         """

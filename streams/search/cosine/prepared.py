@@ -1,4 +1,4 @@
-"""Prepares recorded vectors for searching, and caches them, as each is used in two windows."""
+"""Prepares recorded vectors for searching, and caches them, because two windows use each."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SearchVectors:
         """Prepare many vectors together, in a third of the time. Invalid ones are left out."""
         new = [data for data in many if data not in self._latest]
         if len({len(data) for data in new}) != 1:
-            return  # several dimensions: each is prepared on its own
+            return  # none, or of several dimensions: `of` prepares each on its own
         recorded = np.frombuffer(b"".join(map(a2b_base64, new)), dtype="<f2")
         recorded = recorded.reshape(len(new), -1)
         single = widened(recorded)

@@ -1,6 +1,6 @@
 """The vectors of one scope in memory: 1,160 bytes per row of 384 numbers.
 
-Without codes it is 1,536 bytes, or 768 in a small scope.
+Rows without codes take 1,536 bytes, or 768 in a small scope.
 """
 
 from math import sqrt
@@ -20,7 +20,7 @@ Open = NDArray[np.floating[Any]]
 FIRST_CAPACITY: Final = 8
 SMALL: Final = 256
 """Up to this number of rows a scope is kept as float16, because there are many small scopes.
-Searching float16 takes 9 us longer at 100 rows; at 1,000 rows it would take 70."""
+Searching float16 takes 9 us longer at 100 rows; at 1,000 rows it would take 70 us longer."""
 
 
 class VectorRows:
@@ -111,7 +111,10 @@ class VectorRows:
         self._open = self._open[:0]
 
     def replace(self, row: int, vector: NDArray[np.float16]) -> None:
-        """Put another vector in a row, and mark the row as living."""
+        """Put another vector in a row, and mark the row as living.
+
+        Raises IndexError if there is no such row, and ValueError like `squared_norm`.
+        """
         self._check(row)
         self._put(row, vector, squared_norm(vector, self.dimension))
         number, place = divmod(row, self.segment)
@@ -119,7 +122,7 @@ class VectorRows:
             self.codes[number].replace(place, self.unit(row, row + 1))
 
     def remove(self, row: int) -> None:
-        """Mark a row as not living."""
+        """Mark a row as not living. Raises IndexError if there is no such row."""
         self._check(row)
         self.living[row] = False
 

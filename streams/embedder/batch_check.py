@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from palimpsest.streams.embedder.contract import Engine, ModelUnusable
 
 TOLERANCE = 1e-4
-"""Maximum difference of a component, before rounding, of a text's vectors alone and in a batch."""
+"""Maximum difference of a component between a text's vectors alone and in a batch, unrounded."""
 
 _SENTENCES = (
     "She lives in Berlin.",
@@ -38,7 +38,7 @@ class Measurable(Engine, Protocol):
 
 
 def refuse_if_batch_dependent(engine: Measurable) -> None:
-    """Embed a few sentences alone and in a batch; raise ModelUnusable if they differ."""
+    """Embed a few sentences alone and in a batch; raise ModelUnusable if their vectors differ."""
     together = engine.vectors(_SENTENCES)
     alone = np.concatenate([engine.vectors([sentence]) for sentence in _SENTENCES])
     difference = float(np.abs(together - alone).max())

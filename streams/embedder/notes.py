@@ -42,7 +42,7 @@ class Notes:
         """The note about the file in its current state; None if there is none."""
         try:
             written = self._note(file, subject).read_text(encoding="utf-8", errors="replace")
-        except OSError:  # it is determined again
+        except OSError:  # the caller determines the fact again
             return None
         identity, _, value = written.partition(" ")
         return value if identity == _identity(file.stat()) else None
@@ -52,7 +52,7 @@ class Notes:
         status = file.stat()
         if time.time_ns() - status.st_ctime_ns < SETTLED_NS:
             return
-        with suppress(OSError):  # without the note it is determined at each start
+        with suppress(OSError):  # without the note, the fact is determined at each start
             line = f"{_identity(status)} {value}"
             write_whole(self._note(file, subject), [line.encode()])
 
@@ -72,7 +72,7 @@ def _identity(status: os.stat_result) -> str:
 
 
 def write_whole(path: Path, parts: Iterable[bytes]) -> None:
-    """Write a file atomically, and its folder."""
+    """Write a file atomically, and create its folder if necessary."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
         part = Path(file.name)

@@ -12,14 +12,14 @@ MIN_SCORES: Mapping[str, float] = {
     INT8_MODEL: 0.175,
     MULTILINGUAL_MODEL: 0.79,
 }
-"""By model, the score below which an agent is shown no memory unless it asks for it.
+"""By model, the score below which an agent is shown no memories unless it asks for them.
 
 At most 2.5 % of the questions with an answer lose it (`python -m bench unrelated`). For other
 models nothing is known, so nothing is left out.
 """
 
 NAME_SHARES: Mapping[str, float] = {DEFAULT_MODEL: 0.15, INT8_MODEL: 0.15}
-"""By model, how much of the memory owner's name is left out of a question before it is compared.
+"""By model, the share of the vector of an owner's name that is subtracted from a question's vector.
 
 To these models a rare name is most of what a short question says, so that *Which company employs
 Nils?* would find whatever begins with *Nils*. For other models nothing is known.

@@ -80,7 +80,7 @@ def reader_of(name: str, model: Any) -> Tokeniser:
     fast = getattr(model.tokenizer, "backend_tokenizer", None)
     if fast is None:
         raise ModelUnusable(
-            f"{name}: has no fast tokenizer, which finds the words that the model cannot tell apart"
+            f"{name} has no fast tokenizer, which finds the words that the model cannot tell apart"
         )
     # A copy: the reader's settings must not affect the model.
     copy = Tokenizer.from_str(fast.to_str())

@@ -13,8 +13,8 @@ class EmbedderSettings(BaseModel):
     `base_url` is the service's address; it defaults to OPENAI_BASE_URL, then to the vendor's. The
     key is read from OPENAI_API_KEY. `model` is sent, and recorded as the model's name. `dimensions`
     asks for shorter vectors, if the model has them. If a text is longer than `characters`, the rest
-    is embedded in parts of that length. One attempt may take `timeout` seconds, and is
-    repeated up to `retries` times.
+    is embedded in parts of that length. One attempt may take `timeout` seconds; after a failure
+    there are up to `retries` more.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

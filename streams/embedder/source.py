@@ -18,7 +18,8 @@ from palimpsest.streams.embedder.settings import EmbedderSettings
 class EmbedderSource:
     """Loads embedders. `load` loads a local model by its name, folder or hub name.
 
-    `configured` is such a name, if one is configured; `given` is a service or function instead.
+    `configured` is such a name, if one is configured. `given` is a service or function that is used
+    instead; for a function, `configured` is the name that the log records.
     """
 
     load: Callable[[str], Engine]
@@ -41,9 +42,12 @@ class EmbedderSource:
         return model_name(self.configured)
 
     def why_not(self, in_force: str | None) -> str | None:
-        """Why the configured model is missing or not the one in force, with the remedy."""
+        """What is wrong with the configured model, with the remedy; None if nothing is.
+
+        It is not the one in force, or its folder is missing.
+        """
         if self.model not in {None, in_force} and in_force is not None:
-            return differs(in_force, self.model)
+            return model_mismatch(in_force, self.model)
         path = self.configured
         if self.given is None and path and _is_path(path) and not Path(path).expanduser().is_dir():
             return (
@@ -73,10 +77,10 @@ class EmbedderSource:
         try:
             return self.load(model)
         except ModelError as error:
-            raise ModelNotFound(f"{differs(model, self.model)} ({error})") from error
+            raise ModelNotFound(f"{model_mismatch(model, self.model)} ({error})") from error
 
 
-def differs(in_force: str, configured: str | None) -> str:
+def model_mismatch(in_force: str, configured: str | None) -> str:
     """What is wrong if a store compares by another model than is configured, and the remedy."""
     return (
         f"the store compares vectors of {in_force}, and {configured} is configured: set `model`"
@@ -86,7 +90,7 @@ def differs(in_force: str, configured: str | None) -> str:
 
 
 def model_name(model: str) -> str:
-    """The name that the log records for a model, which is given by its folder or name."""
+    """The name that the log records for a model, given its folder or name."""
     path = Path(model).expanduser()
     if path.is_dir() or _is_path(model):
         return path.resolve().name

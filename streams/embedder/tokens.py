@@ -21,7 +21,8 @@ MAX_WORD = 48
 
 
 WINDOW_SHARES = (4, 2)
-"""A window after the first is a quarter of the model's input: in a larger one, a sentence drowns.
+"""Divisors of the model's input that give the size of the windows after the first: a quarter, or
+half if there would be too many of them. In a larger window a sentence drowns.
 
 Measured on 84 texts with a fact at the end, each queried among 50 memories: the text is among the
 first three for 79 % with windows of 64 tokens, for 57 % with 128, and for about 43 % with 256 (a
@@ -58,7 +59,7 @@ class Tokeniser:
     def __init__(
         self, tokenizer: Tokenizer, max_length: int, unknown: str | None = "[UNK]"
     ) -> None:
-        # The file has the settings of the training: texts are cut and padded to 128 tokens.
+        # The tokenizer's file has the settings of the training, which cut and pad to 128 tokens.
         tokenizer.no_padding()
         tokenizer.enable_truncation(max_length)
         self._tokenizer = tokenizer
@@ -116,7 +117,7 @@ class Tokeniser:
         return tuple(windows)
 
     def _window_of(self, tokens: int, marks: int) -> tuple[int, int]:
-        """The size of a text's windows, and how many of its own tokens each has space for."""
+        """The size of a text's windows, and the number of the text's tokens that fit into each."""
         for share in WINDOW_SHARES:
             size = self._max_length // share
             if tokens <= MOST_WINDOWS * (size - marks - size // OVERLAP_SHARE):
@@ -142,7 +143,7 @@ def _last(words: Sequence[int], at: int) -> int:
 
 
 def _bounded(words: list[str]) -> tuple[str, ...]:
-    """Keep few and short words, so that two texts with different words still differ here."""
+    """Bound the number and length of words, so that different words still give another result."""
     short = [word if len(word) <= MAX_WORD else _abridged(word) for word in words]
     if len(short) <= MAX_UNKNOWN:
         return tuple(short)

@@ -446,13 +446,13 @@ def _remedy(error: PalimpsestError) -> str:
 def _policy(policy: PolicySet, settings: Settings) -> DoctorFinding:
     """Whether the model in use is the one for which the policy's thresholds were chosen."""
     from palimpsest.streams.embedder import EmbedderSource, load_engine
-    from palimpsest.streams.embedder.source import differs
+    from palimpsest.streams.embedder.source import model_mismatch
 
     name, wanted = policy.data.policy["name"], policy.data.policy["model"]
     source = EmbedderSource(load_engine, settings.model, settings.embedder)
     used = source.model or wanted
     detail = f"{name}, with thresholds for {wanted}"
-    remedy = differs(wanted, used)
+    remedy = model_mismatch(wanted, used)
     return DoctorFinding("policy", found=used == wanted, detail=detail, remedy=remedy)
 
 

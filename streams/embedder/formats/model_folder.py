@@ -65,7 +65,7 @@ class ModelFolder:
 
 
 def read_model_folder(name: str, path: Path, *, int8: bool = False) -> ModelFolder:
-    """Read and check the configuration in `path`; ModelUnusable if something is unsupported."""
+    """Read and check the configuration in `path`. Raises ModelUnusable if it is not supported."""
     config = _json(path / "config.json")
     if not (path / "tokenizer.json").is_file():
         raise ModelUnusable(

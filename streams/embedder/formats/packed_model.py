@@ -78,7 +78,7 @@ class PackedModel:
 
     @property
     def max_length(self) -> int:
-        """The tokens of its input."""
+        """The maximum number of tokens of its input."""
         return int(self.config["max_position_embeddings"])
 
     @property
@@ -117,7 +117,7 @@ class PackedModel:
 
 
 def read_packed_model(name: str, path: Path) -> PackedModel:
-    """The model in a file; ModelUnusable if it is damaged, or in another format."""
+    """Read a model's file. Raises ModelUnusable if it is damaged, or in another format."""
     with _opened(name, path) as file:
         return PackedModel(name, path, file.config)
 
@@ -135,7 +135,7 @@ class _PackedFile:
 
     def __init__(self, data: bytes) -> None:
         if not data.startswith(_MAGIC):
-            raise ValueError("it is of another format, or of another version of it")
+            raise ValueError("it has another format, or another version of the format")
         self._data = data
         self._at = len(_MAGIC)
         hidden, layers, heads, self._inner, _, positions, _, epsilon = self._take(_SHAPE)

@@ -33,7 +33,10 @@ class BertShape:
 
     @classmethod
     def read(cls, config: Mapping[str, Any]) -> BertShape:
-        """Read them; ModelUnusable if one is missing, or for no plain BERT with exact GELU."""
+        """Read them from a config.json.
+
+        Raises ModelUnusable if one is missing, or if the model is no plain BERT with exact GELU.
+        """
         kind = config.get("model_type"), config.get("hidden_act")
         positions = config.get("position_embedding_type", "absolute")
         if kind != ("bert", "gelu") or positions != "absolute":
@@ -60,7 +63,7 @@ def _number(config: Mapping[str, Any], key: str) -> float:
 
 
 class BertGraph:
-    """The nodes and constants so far; each method adds some, and returns its output's name.
+    """The nodes and constants so far; the methods add some, and return the name of their output.
 
     Everything except the attention works on rows, one per token: (texts * tokens, dimension).
     """
@@ -75,7 +78,7 @@ class BertGraph:
         self._dimension = len(self._weight("embeddings.LayerNorm.weight"))
 
     def build(self) -> OnnxModel:
-        """The whole graph; ModelUnusable if a weight is missing."""
+        """Build the whole graph. Raises ModelUnusable if a weight is missing."""
         hidden = self.embeddings()
         for layer in range(self._shape.layers):
             hidden = self.layer(f"encoder.layer.{layer}", hidden)
@@ -150,7 +153,7 @@ class BertGraph:
         self._add("LpNormalization", [total], outputs=["vectors"], axis=1, p=2)
 
     def model(self) -> OnnxModel:
-        """What was built so far."""
+        """The graph of all nodes and constants so far."""
         return OnnxModel(
             "sentence encoder",
             self._nodes,

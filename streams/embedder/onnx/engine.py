@@ -1,7 +1,7 @@
 """The engine `onnx`: ONNX Runtime on the processor, in full precision or eight-bit integers.
 
-Every batch runs on one thread, several in parallel: that is faster than all threads on one batch,
-and leaves no thread spinning while other Python threads need the processor.
+Each batch runs on one thread, and several batches run in parallel: that is faster than all threads
+on one batch, and leaves no thread spinning while other Python threads need the processor.
 """
 
 from __future__ import annotations

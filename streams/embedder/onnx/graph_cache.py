@@ -2,9 +2,9 @@
 
 A cached graph is two files. The weights are named by the hash of the model's weights, the version
 of the graph, and the hash of their own bytes: `<model>.<version>.<content>.weights`. The graph that
-refers to them, `<model>.<version>.<weights>.<content>.onnx`, appears last, by one rename. So no
-third file says which belong together, and a damaged file does not match its own name and is built
-again.
+refers to them, `<model>.<version>.<weights>.<content>.onnx`, appears last, by one rename. So the
+names alone say which files belong together, and a damaged file does not match its own name: then
+both are built again.
 ONNX Runtime maps separate weights into memory, where all processes of a machine share them, whereas
 it would copy weights inside a graph.
 """

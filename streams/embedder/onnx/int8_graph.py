@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from palimpsest.streams.embedder.onnx.bert_graph import BertGraph
 
 OUTLIERS = (63, 99, 127, 157, 223, 267, 319, 338)
-"""Channels of all-MiniLM-L6-v2 that reach 8 to 30, whereas most stay below 4. They are multiplied
-in floating point: if they determined the scale, the others would keep five bits, and the error of
-cosines would double (docs/embedder.md)."""
+"""Channels of all-MiniLM-L6-v2 with values up to 8 or even 30, whereas most stay below 4. They are
+multiplied in floating point: if they determined the scale, the others would keep five bits, and the
+error of cosines would double (docs/embedder.md)."""
 
 RAISE = 0.17
-"""GELU is never below minus this; raised by it, its values use all eight bits."""
+"""GELU is never below minus this number; after adding it, the values use all eight bits."""
 
 _SIGNED, _UNSIGNED = 128, 0
-"""The integers that stand for zero."""
+"""The integers that stand for zero, in rows with and without negative numbers."""
 
 _LARGEST = 127
 _FUSED = "com.microsoft"
@@ -35,7 +35,7 @@ def quantise(weight: NDArray[np.float64]) -> tuple[NDArray[np.int8], NDArray[np.
     """Eight-bit integers for a weight of shape (channels, outputs), and the scale of each output.
 
     Processors without VNNI add the products of two neighbouring channels in 16 bits, each up to 255
-    times a weight, so the sum of two neighbouring weights stays within 128.
+    times a weight, so the scale keeps the sum of two neighbouring weights within 128.
     """
     pairs = np.abs(weight[0::2] + weight[1::2]).max(axis=0)
     scale = np.maximum(np.abs(weight).max(axis=0), pairs) / _LARGEST
@@ -57,7 +57,7 @@ class Int8Graph(BertGraph):
         return rows
 
     def layer(self, at: str, rows: str) -> str:
-        """Like the full graph's, with its weight quantised."""
+        """Like the full graph's, with its weights quantised."""
         parts = [f"{at}.query", f"{at}.key", f"{at}.value"]
         weight, bias = self._query_key_value(f"{at}.attention.self")
         together = self._multiply_but_outliers(f"{at}.attention.self", rows, weight)

@@ -8,6 +8,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.embedder.contract import Embedding, Engine, ModelUnusable
@@ -56,15 +57,13 @@ class FunctionEngine:
         returned = self._function(texts)
         try:
             rows = np.asarray(returned, np.float64)
-        except (TypeError, ValueError) as error:
-            raise ModelUnusable(
-                f"{self.model} returned no rows of numbers of one length"
-            ) from error
+        except (TypeError, ValueError):  # numpy's error quotes what was returned
+            raise ModelUnusable(f"{self.model} returned no rows of numbers of one length") from None
         fits = rows.ndim == 2 and len(rows) == len(texts) and dimension in {None, rows.shape[1]}
         if not fits:
             raise ModelUnusable(
-                f"{self.model} returned an array of shape {rows.shape} for {len(texts)} texts,"
-                f" in place of ({len(texts)}, {dimension or 'dimension'})"
+                f"{self.model} returned an array of shape {rows.shape} for"
+                f" {counted(len(texts), 'text')}, not ({len(texts)}, {dimension or 'dimension'})"
             )
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         if not np.all(np.isfinite(lengths) & (lengths > 0)):

@@ -34,8 +34,10 @@ class Notes:
         if known is not None:
             return known
         with file.open("rb") as opened:
+            before = os.fstat(opened.fileno())
             found = hashlib.file_digest(opened, "sha256").hexdigest()[:DIGITS]
-        self.write(file, "sha256", found)
+        if _identity(file.stat()) == _identity(before):  # a slow hash may meet a change
+            self.write(file, "sha256", found)
         return found
 
     def read(self, file: Path, subject: str) -> str | None:

@@ -54,6 +54,23 @@ def test_a_file_that_was_written_to_is_hashed_again(
     assert len(hashed) == 2
 
 
+def test_a_file_that_changed_while_it_was_hashed_is_hashed_again(
+    tmp_path: Path, weights: Path, hashed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compute = hashlib.file_digest
+
+    def changing(file: Any, name: Any) -> Any:
+        found = compute(file, name)
+        weights.write_bytes(b"other weights")
+        return found
+
+    kept = Notes(tmp_path / "cache")
+    with monkeypatch.context() as patch:
+        patch.setattr("hashlib.file_digest", changing)
+        first = kept.digest_of(weights)
+    assert kept.digest_of(weights) != first
+
+
 def test_nothing_is_noted_about_a_file_that_may_be_changing(
     tmp_path: Path, weights: Path, hashed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

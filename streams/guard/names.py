@@ -300,7 +300,7 @@ def mentioned_name(question: str, names: tuple[str, ...]) -> str | None:
             for name in sorted(names, key=len, reverse=True)
             if name[:1].isupper()
             and name != SPEAKER
-            and name.casefold() != "user"
+            and not _is_user(name)
             and re.search(rf"\b{re.escape(name)}\b", question)
         ),
         None,

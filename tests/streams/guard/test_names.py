@@ -22,7 +22,7 @@ from palimpsest.streams.guard import (
     read,
     said_of_owner,
 )
-from palimpsest.streams.guard.names import called_alike, speaks_of, subject_of
+from palimpsest.streams.guard.names import called_alike, mentioned_name, speaks_of, subject_of
 
 NAMES = ("Ada", "the user", "I", "Ada Lovelace")
 SAME = """
@@ -351,3 +351,11 @@ def test_what_begins_with_no_name_is_read_as_it_is() -> None:
 )
 def test_of_whom_a_text_speaks(text: str, who: str | None) -> None:
     assert kept_subject(text, NAMES) == who
+
+
+@pytest.mark.parametrize("user", ["the user", "The user", "User"])
+def test_the_user_is_no_proper_name(user: str) -> None:
+    names = ("Ada", user, "I")
+    assert mentioned_name(f"What does {user} drink?", names) is None
+    assert mentioned_name("What do I drink?", names) is None
+    assert mentioned_name(f"What does {user}, who is Ada, drink?", names) == "Ada"

@@ -169,11 +169,11 @@ class Waits(TypedDict):
 
 
 class Forgotten(Undoable):
-    """What was forgotten; pass the name `forgotten` to `restore` to bring exactly this back.
+    """What was forgotten; pass the id `forgotten` to `restore` to bring exactly this back.
 
     `candidates` are all wordings; `again` says what happens if their texts arrive again. `token`
-    identifies the state of the memories before, and `waits` lists the candidates that were waiting
-    for a verdict about them.
+    identifies the memories' state before the forgetting, and `waits` lists the candidates that were
+    waiting for a verdict about them.
     """
 
     forgotten: str
@@ -204,7 +204,7 @@ class Merged(Undoable):
 
 
 class Concluded(TypedDict):
-    """The outcome of a batch run's join or the judge's verdicts: the event, if any, and memory."""
+    """The outcome of a join by a batch run, or of verdicts: the event, if any, and the memory."""
 
     decision_id: str | None
     memories: list[MemoryPicture]
@@ -239,7 +239,7 @@ class Accessed(TypedDict):
 
 
 class Apart(TypedDict):
-    """The memories of a pair after it was separated or a statement about it withdrawn."""
+    """The memories of a pair after it was separated, or a statement about it was withdrawn."""
 
     memories: list[MemoryPicture]
     undo: NotRequired[str]
@@ -627,15 +627,16 @@ def result(answer: Answer[A_co]) -> A_co:
 
 
 OTHER_MODEL = "other_model"
-"""The reason for refusing a switch to another embedding model: a text has no vector of it."""
+"""The reason for refusing a switch to another embedding model: a text lacks its vector."""
 
 
 def merged(answers: Sequence[Answer]) -> Answer:
-    """Combine the answers of a cluster's partitions; a refusal only if no partition did anything.
+    """Combine the answers of a cluster's partitions.
 
     If a partition hit a bug or did not understand the request, that is the answer. So is a refused
-    switch of models (`OTHER_MODEL`), with a note if other partitions have switched. If all refused,
-    it is the first refusal that is not about an unknown id.
+    switch of models (`OTHER_MODEL`), with a note if other partitions have switched. Other refusals
+    count only if all partitions refused: then the answer is the first that is not about an unknown
+    id or a wrong partition, else the first.
     """
     done = [answer.result for answer in answers if isinstance(answer, Done)]
     for answer in answers:

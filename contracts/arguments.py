@@ -1,6 +1,6 @@
 """What is wrong with the arguments of a call: an error that names the field and what to do.
 
-Every call and constructor that users make reports in this way, never by a library's own error.
+Every public call and constructor reports its arguments in this way, never with a library's error.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _require_fields(
 
 
 def _wrong_values(name: str, error: ValidationError, takes: Iterable[str]) -> UsageError:
-    """The error of a constructor; unless it is about single fields, it lists all of them."""
+    """A constructor's error. Unless each problem is about one field, it lists all fields."""
     if all(problem["loc"] for problem in error.errors(include_input=False, include_context=False)):
         return UsageError(f"{name}: {plainly(error)}")
     return wrong_call(name, plainly(error), takes)
@@ -108,7 +108,8 @@ class ConstructedLight(type(Light)):  # type: ignore[misc]
                     _adapter(self).validate_python(given)
                 except ValidationError as error:
                     raise _wrong_values(self.__name__, error, fields) from None
-                # pydantic would convert it: "1" to 1. The message names the field and both types.
+                # pydantic accepts the value because it converts it, such as "1" to 1. msgspec's
+                # message names the field and both types.
                 raise UsageError(f"{self.__name__}: {wrong}") from None
 
 

@@ -13,11 +13,11 @@ _REQUEST = {
     "type": "string",
     "description": "The request's id; its partitions are those of the owners it may concern.",
 }
-_GOES_ON = {"type": "string", "description": "The request's id, followed by `/so-far`."}
+_PROGRESS = {"type": "string", "description": "The request's id, followed by `/so-far`."}
 BARE = {
     "request": _REQUEST,
     "answer": _REQUEST,
-    "progress": _GOES_ON,
+    "progress": _PROGRESS,
     "question": _OWNER,
 }
 """The messages that are bare JSON, with their keys; all others are CloudEvents."""
@@ -35,7 +35,7 @@ def asyncapi(schema_files: Sequence[str]) -> Document:
         "info": {
             "title": "Palimpsest",
             "version": "1",
-            "description": "Memories of agents without duplicates; the decisions are the state.",
+            "description": "Agents' memories, free of duplicates; `memory.decisions` is the log.",
         },
         "defaultContentType": STRUCTURED,
         "channels": {
@@ -45,7 +45,7 @@ def asyncapi(schema_files: Sequence[str]) -> Document:
             ),
             "decisions": _channel(
                 "memory.decisions",
-                "The log: as many partitions as the candidates have, never changed.",
+                "The log; it always has the same number of partitions as the candidates.",
                 events,
                 FOR_EVER,
             ),

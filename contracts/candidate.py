@@ -177,8 +177,8 @@ class Candidate(Model, metaclass=Constructed):
     """One text that a producer offers as a memory; immutable.
 
     `created_at` is accepted for `occurred_at`; `session_began_at`, the time of the session's first
-    message, names a session without an id. It expires at `expires_at`, at the end of
-    `expiration_date`, a day in UTC, or when `ttl` has passed since it was recorded. Unknown fields
+    message, names a session without an id. The candidate expires at `expires_at`, at the end of
+    `expiration_date` (a day in UTC), or when `ttl` has passed since it was recorded. Unknown fields
     are kept in `metadata`.
     """
 
@@ -222,7 +222,7 @@ class Candidate(Model, metaclass=Constructed):
                     del row[name]
         unknown = {name: row.pop(name) for name in row.keys() - _FIELDS}
         if isinstance(row.get("metadata", {}), dict):
-            # Also if there is none: pydantic's copy of a default takes 5 us.
+            # Set even if empty, because pydantic takes 5 us to copy a default.
             row["metadata"] = unknown | row.get("metadata", {})
         return row
 

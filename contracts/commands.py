@@ -1,9 +1,9 @@
 """Commands: each is one decision about one owner's ledger (docs/design.md, The core).
 
-`Admit`, `Access` and the notices about sessions come from producers, the rest from requests. A
-request (`palimpsest.contracts.requests`) is wire format: it may lead to many commands, of several
-owners, and has an answer. Its commands' ids follow from its own id, which is fresh for each
-invocation. A `OneCommand` request leads to exactly one command, of the same kind.
+`Admit` comes from producers, `Access` and the notices about sessions from producers or requests,
+the rest from requests. A request (`palimpsest.contracts.requests`) is wire format: it may lead to
+many commands, of several owners, and has an answer. Its commands' ids follow from its own id, which
+is fresh for each invocation. A `OneCommand` request leads to exactly one command, of the same kind.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ class SetExpiry(OwnerCommand):
 
 
 class SetNames(OwnerCommand):
-    """Replace the names that an owner is called by; no names mean that it has none any more."""
+    """Replace the names that an owner is called by; an empty list removes them."""
 
     command: Literal["set_names"] = "set_names"
     names: OwnerNames
@@ -275,9 +275,10 @@ class Compose(OwnerCommand):
 
 
 class Access(OwnerCommand):
-    """A producer used the memory of this candidate, or all of `uses`, of which that is the first.
+    """A producer used the memory of this candidate, or several memories, listed in `uses`.
 
-    `others` are the ids of further commands whose uses were added to this one's.
+    In that case the candidate is that of the first use. `others` are the ids of further commands
+    whose uses were added to this one's.
     """
 
     command: Literal["access"] = "access"

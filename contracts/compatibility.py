@@ -67,7 +67,7 @@ class _Comparison:
             yield from self.differences({} if before is True else before, after, f"{at}.*")
 
     def _alternatives(self, old: Schema, new: Schema, at: str) -> Iterator[str]:
-        """Each old alternative needs a new one that accepts it, else yield what that one lacks."""
+        """Yield what the new schema lacks for each old alternative that no new one accepts."""
         for choice in _choices(old):
             lacks = [(other, list(self.differences(choice, other, at))) for other in _choices(new)]
             if all(lack for _, lack in lacks):

@@ -120,10 +120,10 @@ class Join(Light):
 
     `former`: a person chose the face, so the text that it displaced is a former wording, which no
     automatic event brings back. `chosen`: that person chose one of the two candidates, and its own
-    text speaks even if the two already were one memory. `outright`: a rule that does not go by time
+    text speaks even if the two were one memory already. `outright`: a rule that does not go by time
     chose the newer part's face (a `take`), so it speaks even if it happened earlier, and a repeat
     does not undo that. `over`: the join is an update, and this is the candidate that spoke until
-    then; `to` may be another one, so that the memory stays one if an update in between is undone.
+    then; `to` may be another, so that the memory stays whole if an update in between is undone.
     `forward`: a judge said that the newer text replaces the one it was compared with, even if a
     person chose that one.
     """
@@ -148,12 +148,12 @@ class Composition(Light):
 class DecidedData(Light):
     """A candidate's first decision.
 
-    `moment` is when what the text says happened, as stated by the producer, and no later than the
+    `moment` is the time that the text is about, as stated by the producer, and no later than the
     recording; if absent, as in older events, it is the time of recording. `rank`, `actor`,
     `because` and `cause` (the request) are set for an update, whose author said what it joins.
-    `withheld` is the forgetting (a request) because of which the candidate waits for a person and
-    is not living. `expires_at` is when it becomes hidden, as stated by the candidate or, for its
-    category, by the policy.
+    `withheld` is the forgetting (a request) that makes the candidate wait for a person, not living.
+    `expires_at` is when the candidate becomes hidden, as stated by itself or, for its category, by
+    the policy.
     """
 
     decision: FirstDecision
@@ -191,7 +191,8 @@ class SettledData(Light):
 class JoinedData(Light):
     """A join between existing candidates, by a person or a batch rule.
 
-    `cause` is the id of the run that made it, if it has one: the same as in its `ran` event.
+    `cause` is the id of the run that made it, if a run did; the id of its `ran` event follows from
+    that.
     """
 
     decision: LaterJoin
@@ -457,17 +458,17 @@ class AuditOpenedData(Light):
     """An audit of the automatic joins that stood at `position`; the `seed` was drawn after that.
 
     `joins` is their number and `digest` the digest of their ids, so that a different population is
-    noticed. `owners` is a pattern of owners and `since` the earliest decision, if not all joins
-    were meant. The audit is to certify a share of `target` at the `confidence`. `detection` is the
-    part of 1 - confidence reserved for errors that the auditor misses. They are measured by probes,
-    pairs that are known to be wrong: `probes` is their number, `probes_wanted` the largest number
-    that was asked for. In a store that follows a cluster, `offsets` are the first ones beyond
-    `position`, for each partition of the topic of decisions; None for a position that was no longer
-    the last.
+    noticed. `owners` is a pattern of owners and `since` the earliest decision, if the audit covers
+    only some joins. It is meant to certify that at most the share `target` is wrong, at this
+    `confidence`. `detection` is the part of 1 - confidence reserved for errors that the auditor
+    misses. They are measured by probes, pairs that are known to be wrong: `probes` is their number,
+    `probes_wanted` the largest number that was asked for. In a store that follows a cluster,
+    `offsets` are the first ones beyond `position`, for each partition of the topic of decisions;
+    None for a position that was no longer the last.
 
-    With `recall`, the audit is about the pairs that were *not* joined: it estimates, from that many
-    labels, how many of them say the same. `joins` and `digest` then describe those pairs, and the
-    target means nothing.
+    With `recall`, the audit is about the pairs that were *not* joined: from `recall` labels, it
+    estimates how many of these pairs say the same. `joins` and `digest` then describe these pairs,
+    and the target means nothing.
     """
 
     position: int
@@ -521,7 +522,7 @@ class Stratum(Light):
 class CertifiedData(Light):
     """States that at most the share `bound` of an audit's joins is wrong, at its confidence.
 
-    At most `most` joins would be labelled wrong. To get the bound, this is divided by `detected`,
+    At most `most` joins would be labelled wrong. For the bound, that is divided by `detected`,
     the least share of wrong joins that the auditor is known to find (1 without probes).
     """
 

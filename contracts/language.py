@@ -24,7 +24,7 @@ def _split(given: Any) -> Any:
 
 def _word(word: str) -> str:
     if not _WORD.fullmatch(word) or word != word.lower():
-        raise ValueError(f"{word!r} is not a single word in small letters")
+        raise ValueError(f"{word!r} is not a single word in lower case")
     if _UNSPACED.search(word):
         raise ValueError(f"{word!r} is in a script without spaces, which a file cannot add")
     return word
@@ -36,7 +36,7 @@ Value = Annotated[int, Field(ge=2, le=99)]
 
 
 class Language(Strict):
-    """Words of a language that puts spaces between them, all in small letters.
+    """Words of a language that puts spaces between words, all in lower case.
 
     `words` identify the language of a text: function words and a few everyday ones. `numbers` are
     words that have no other meaning, with their values; `number_parts` turn a number beside them

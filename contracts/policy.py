@@ -50,7 +50,7 @@ class Since(str):
 class RecentCheck(Strict):
     """An exact repeat within `seconds` of the earliest is called `recent_capture`.
 
-    With a `capacity`, only if the text is among that many latest texts of the owner.
+    With a `capacity`, the text must also be among that number of the owner's latest texts.
     """
 
     check: Literal["recent"]
@@ -61,10 +61,10 @@ class RecentCheck(Strict):
 class TokenCheck(Strict):
     """Token Jaccard of at least `threshold` among the `top` nearest → `token_reject`.
 
-    With `exclusive`, the Jaccard must exceed it. `tokenizer` defines the tokens: `words` are those
-    of the guard, `content` words between white space without stopwords, `morphemes` words of a
-    dictionary. `among` says which texts are compared: the whole `scope`, or the `top` of a
-    `full_text` search.
+    With `exclusive`, the Jaccard must exceed it. `tokenizer` defines the tokens: `words` are the
+    guard's words, `content` the words between white space, without stopwords, and `morphemes` the
+    words of a dictionary. `among` says which texts are compared: the whole `scope`, or the `top` of
+    a `full_text` search.
     """
 
     check: Literal["tokens"]
@@ -79,7 +79,7 @@ class TokenCheck(Strict):
 class SessionCheck(Strict):
     """Cosine of at least `threshold` with one of the session's `last` texts → `session_reject`.
 
-    With `nearest`, only with texts of the session that are among that many nearest in the scope.
+    With `nearest`, such a text must also be among that number of nearest texts in the scope.
     """
 
     check: Literal["session"]
@@ -148,14 +148,14 @@ class Judge(Strict):
     """What the judge is asked, about how many gray neighbours, and what happens without an answer.
 
     After the gray neighbours come the `frames` newest candidates of the newcomer's frame, whatever
-    their cosine. If the owner has names, the nearest neighbour follows whose cosine is at least
-    `of_owner`, if either text speaks of the owner: rewordings about one person are often below all
-    zones. With `bridges`, the judge is also asked about the gray neighbours and the `of_owner`
-    neighbour of a newcomer that a rule joins, because they may belong to another memory. `model`
-    and `review_model` are names of the service's models. A packed request takes at most `share` of
-    the model's context and `most` pairs. With `enabled` false the judge is not asked: a gray
-    candidate is settled at once as if there were no answer, and a batch run leaves gray pairs
-    alone.
+    their cosine. If the owner has names, the `of_owner` neighbour follows: the nearest that speaks
+    of the owner, or the nearest at all if the newcomer does, if its cosine is at least `of_owner`.
+    (Rewordings about one person are often below all zones.) With `bridges`, the judge is also asked
+    about the gray neighbours and the `of_owner` neighbour of a newcomer that a rule joins, because
+    they may belong to another memory. `model` and `review_model` are names of the service's models.
+    A packed request takes at most `share` of the model's context and `most` pairs. With `enabled`
+    false the judge is not asked: a gray candidate is settled at once as if there were no answer,
+    and a batch run leaves gray pairs alone.
     """
 
     neighbours: Annotated[int, Field(ge=1, le=20)] = 3
@@ -277,7 +277,8 @@ class Consolidate(Strict):
 class Similar(Strict):
     """The similar facts of a candidate that joins nothing: the `most` nearest, from `at_least` on.
 
-    By cosine or token Jaccard, among those that the checks compare. They block nothing.
+    They are found by cosine or token Jaccard, among the candidates that the checks compare. They
+    block nothing.
     """
 
     at_least: Score
@@ -299,7 +300,7 @@ class Certificate(Strict):
     """The labels that a policy's thresholds come from, and what they showed (docs/proof.md).
 
     `risk` says what `budget` is a share of, and `confidence` how sure the bound is. `data` is the
-    digest of the labels. The thresholds were chosen by `tested` of them, and join `joined` of
+    digest of the labels. The thresholds were chosen on `tested` of them, and join `joined` of
     these, `wrong` of them wrongly; the `held_out` ones were evaluated afterwards. If there are no
     `held_out` ones, the thresholds were tested as they stood. The certificate is void for another
     embedder or guard.

@@ -322,7 +322,7 @@ class UpdateRequest(Request[Updated]):
     `memory_id` is the id of any member; if `owner_id` is given, it must be that owner's. `expect`
     is a version of the memory, or the candidate that speaks for it: the update is refused if the
     memory has changed since. `merge`: if another memory already has the text, join the two. Fields
-    you omit, such as `metadata`, are copied from the old text. `source` is that of the candidate.
+    you omit, such as `metadata`, are copied from the old text. `source` is the new candidate's.
     """
 
     request: Literal["update"] = "update"
@@ -438,7 +438,7 @@ class SetNamesRequest(Request[Names]):
     request: Literal["set_names"] = "set_names"
     owner_id: Name
     names: OwnerNames = Field(
-        description="Two or more, such as Ada, the user and I; an empty list takes them back."
+        description="Two or more, such as Ada, the user and I; an empty list removes them."
     )
 
 

@@ -14,7 +14,7 @@ State = Literal["living", "pending", "retracted", "expired"]
 
 
 class Wording(TypedDict):
-    """A text of a memory, the earliest living candidate with it, and where that came from.
+    """A text of a memory, the earliest living candidate that has it, and that one's origin.
 
     `decision` brought the candidate into the memory: its join, else its own first decision.
     """
@@ -91,7 +91,7 @@ class Page(TypedDict):
 
 
 class Found(Shown):
-    """The current memory of an id; `moved` if its own id is a different one today."""
+    """The memory that an id belongs to today; `moved` if that memory has another id."""
 
     id: str
     moved: bool

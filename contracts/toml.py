@@ -9,7 +9,7 @@ from palimpsest.contracts.errors import UsageError
 
 
 def parse_toml(written: str | bytes, origin: object) -> dict[str, Any]:
-    """The table that a file is. Raises UsageError, which names `origin`, and the line if known.
+    """Parse a TOML file. Raises UsageError, which names `origin`, and the line if known.
 
     Bytes are UTF-8, and may begin with a byte order mark, as some editors write it.
     """

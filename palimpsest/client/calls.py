@@ -52,7 +52,7 @@ class Agreed(TypedDict):
 
 
 class Apart(TypedDict):
-    """The memories of a pair after it was separated or a statement about it withdrawn."""
+    """The memories of a pair after it was separated, or a statement about it was withdrawn."""
 
     memories: list[MemoryPicture]
     undo: NotRequired[str]
@@ -241,11 +241,11 @@ class Feed(TypedDict):
 
 
 class Forgotten(TypedDict):
-    """What was forgotten; pass the name `forgotten` to `restore` to bring exactly this back.
+    """What was forgotten; pass the id `forgotten` to `restore` to bring exactly this back.
 
     `candidates` are all wordings; `again` says what happens if their texts arrive again. `token`
-    identifies the state of the memories before, and `waits` lists the candidates that were waiting
-    for a verdict about them.
+    identifies the memories' state before the forgetting, and `waits` lists the candidates that were
+    waiting for a verdict about them.
     """
 
     undo: NotRequired[str]
@@ -271,7 +271,7 @@ class ForgottenAll(TypedDict):
 
 
 class Found(TypedDict):
-    """The current memory of an id; `moved` if its own id is a different one today."""
+    """The memory that an id belongs to today; `moved` if that memory has another id."""
 
     memory_id: str
     urn: str
@@ -968,7 +968,7 @@ class WhyNot(TypedDict):
 
 
 class Wording(TypedDict):
-    """A text of a memory, the earliest living candidate with it, and where that came from.
+    """A text of a memory, the earliest living candidate that has it, and that one's origin.
 
     `decision` brought the candidate into the memory: its join, else its own first decision.
     """

@@ -27,7 +27,7 @@ class LogFollower(Protocol):
         """Whether it is still running."""
 
     def finish(self) -> None:
-        """Return when it has ended, having projected the rest if it could."""
+        """Let it project the rest, if it still can, and return when it has ended."""
 
 
 class LiveProjections:
@@ -129,7 +129,7 @@ class LiveProjections:
         self.projector.when_quiet(then)
 
     def end(self) -> bool:
-        """Let other processes write from now on; without effect while rows wait: returns False."""
+        """Let other processes write from now on; False, without effect, while rows wait."""
         if not self.projector.is_quiet():
             return False
         self._followed = None

@@ -296,9 +296,9 @@ class Projector:
     ) -> dict[str, Any]:
         """Rebuild projections beside the live ones, compare and swap; all if none is named.
 
-        A named projection is kept up to date from then on. Returns for each name `rows`, and
-        `differences`, the number of rows that were wrong. UsageError if a name is unknown, or is
-        LanceDB and that is not installed.
+        A named projection is kept up to date from then on. Returns for each name its new
+        `position`, its `rows`, and `differences`, the number of rows that were wrong. UsageError if
+        a name is unknown, or if LanceDB is named but not installed.
         """
         self.flush()
         names = list(which) or kept_projections(self._folder)

@@ -24,10 +24,10 @@ def verify(
     progress: Progress | None = None,
     start_helper: StartHelper = no_helper,
 ) -> dict[str, Any]:
-    """`differences`, `checked` and `details`; no process may write at the same time.
+    """Compare the projections with the log; returns `differences`, `checked` and `details`.
 
     Files are read to the last byte, and every row of the projections that this installation keeps
-    is compared, column by column and vector by vector.
+    is compared, column by column and vector by vector. No process may write at the same time.
     """
     tell = progress or no_progress
     work = folder / WORK

@@ -93,7 +93,7 @@ class RowChanges:
     def _only_grew(self, memory_id: str, event: AnyEvent, touched: Touched) -> bool:
         """Whether a memory's totals can be continued: new members come after all counted ones.
 
-        A new candidate is not asked about: it always comes last.
+        It is not called for a new candidate, which always comes last.
         """
         kept = self._sums.get(memory_id)
         return (
@@ -172,7 +172,7 @@ def _repeats(event: Decided) -> bool:
 
 
 def _about(event: AnyEvent, touched: Touched) -> Entry | None:
-    """The candidate of a later decision, whose own fields belong to the decision's row."""
+    """The candidate of any decision but its first; its fields go into the decision's row."""
     if not isinstance(event, Settled | Joined | Redecided):
         return None
     edge = touched.edges.get(event.id)

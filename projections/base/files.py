@@ -74,12 +74,12 @@ def store_errors() -> Iterator[None]:
 
 
 def not_written(failure: BaseException) -> StoreError:
-    """A failure to write projections as an error with advice, without paths inside a library."""
+    """The error for projections that could not be written, without paths inside a library."""
     said = _LIBRARY_PLACE.sub("", str(failure))
     if (isinstance(failure, OSError) and failure.errno in _FULL) or _FULL_WORDS in said.lower():
         return DiskFullError(
             "the disk is full: `projections` in the store's folder could not be written. The log"
-            " has everything that was acknowledged; free some space there, and the next call"
-            " writes them"
+            " has everything that was acknowledged; free some space on that disk, and the next"
+            " call writes the projections"
         )
     return StoreError(f"the projections could not be written: {said}")

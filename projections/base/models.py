@@ -24,7 +24,7 @@ class Models:
     def of(cls, recorded: dict[str, Any]) -> Models:
         """Reverse `as_dict`, from JSON."""
         position, model = recorded["in_force"]
-        latest = {name: (said, long) for name, (said, long) in recorded["latest"].items()}
+        latest = {name: (at, dimension) for name, (at, dimension) in recorded["latest"].items()}
         return cls((position, model), latest)
 
     def as_dict(self) -> dict[str, Any]:
@@ -68,5 +68,5 @@ class Models:
 
         None if there is no vector.
         """
-        said = self.latest.get(self.in_force[1] or "") or max(self.latest.values(), default=None)
-        return said[1] if said is not None else None
+        found = self.latest.get(self.in_force[1] or "") or max(self.latest.values(), default=None)
+        return found[1] if found is not None else None

@@ -10,7 +10,7 @@ VIEWS: Mapping[str, str] = {
     "memories": "A row for each living memory",
     "compositions": "A row for each composed text, including those that no longer stand",
     "policies": "A row for each policy that was put in force",
-    "judges": "A row for each judge that answered: verdicts name it",
+    "judges": "A row for each judge that answered; `verdicts` has its hash",
     "runs": "A row for each batch run over an owner's memories, with its figures",
     "verdicts": "A row for each answer of the judge, including those that settled nothing",
     "decisions": "A row for each decision, including invalid ones",
@@ -40,7 +40,7 @@ _COMMON: Mapping[str, str] = {
     "command": "The command that was refused",
     "composed": "Whether the face was composed of several texts",
     "confidence": "The producer's confidence, 0 to 1",
-    "consequence_of": "The decision without which this one would have been made",
+    "consequence_of": "The reversed join that this is a consequence of",
     "cost_usd": "What it cost, in US dollars",
     "cues": "Signs that the two texts differ in fact, or that the model cannot distinguish them",
     "day": "The day, in UTC",
@@ -103,7 +103,7 @@ _COMMON: Mapping[str, str] = {
     "step": "Which of two judges answered: first or second; null if there was one",
     "text": "The text",
     "topics": "Topics that the producer gave",
-    "verbatim": "The hash of the verbatim text, by which exact repeats are known",
+    "verbatim": "The hash of the verbatim text, by which exact repeats are recognised",
 }
 
 _SPECIAL: Mapping[tuple[str, str], str] = {
@@ -143,8 +143,8 @@ _SPECIAL: Mapping[tuple[str, str], str] = {
         "search",
     ): "What new candidates are compared with: candidates, or faces of memories",
     ("judges", "judge"): "Its hash, as `verdicts` has it",
-    ("judges", "set_at"): "Each time that it answered after another one, in UTC, oldest first; in a"
-    " cluster, of each partition",
+    ("judges", "set_at"): "Each time that it took over from another judge, in UTC, oldest first; in"
+    " a cluster, on each partition",
     ("judges", "protocol"): "The protocol of its service; python for a function",
     ("judges", "platform"): "Whose cloud serves the vendor's models, if not the vendor",
     ("judges", "model"): "The model that was configured; `verdicts` has the one that answered",
@@ -158,7 +158,7 @@ _SPECIAL: Mapping[tuple[str, str], str] = {
     ("judges", "same_from"): "The probability from which its *same* settles; null if it never does",
     ("judges", "different_below"): "The probability below which its *different* settles; null if it"
     " never does",
-    ("judges", "position"): "The last time that it answered after another one",
+    ("judges", "position"): "The last time that it took over from another judge",
     ("runs", "event_id"): "The event that recorded the run",
     ("runs", "step"): "dedupe, review or consolidate",
     ("runs", "due"): "When it was due, in UTC; the time of the request if a person requested it",
@@ -167,7 +167,7 @@ _SPECIAL: Mapping[tuple[str, str], str] = {
     ("runs", "actor"): "The person who requested it; null for a schedule",
     ("runs", "memories_before"): "Living memories before the run",
     ("runs", "memories_after"): "Living memories after it",
-    ("runs", "removed_count"): "How many fewer there are",
+    ("runs", "removed_count"): "How many fewer there are than before",
     ("runs", "removal_rate"): "Their share of the memories before the run, 0 to 1",
     ("runs", "duration_ms"): "Milliseconds that the run took",
     ("runs", "figures"): "All figures of the run, as JSON",

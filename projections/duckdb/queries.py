@@ -86,10 +86,10 @@ def views_file(folder: Path) -> Path:
 
 
 def ensure_views(folder: Path, effect: Effect = no_effect) -> bool:
-    """Write the views and the empty tables below them if missing; returns whether it did.
+    """Write the views and the empty tables below them, if missing.
 
-    Views from another path are rewritten, because DuckDB does not resolve paths against the file of
-    the view.
+    Returns whether it wrote views. Views from another path are rewritten, because DuckDB does not
+    resolve paths against the file of the view.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     first = [s for s in listed(folder) if s.end == 0]
@@ -105,7 +105,7 @@ def ensure_views(folder: Path, effect: Effect = no_effect) -> bool:
 
 
 def _views_in(file: Path, folder: Path) -> dict[str, str]:
-    """A folder's views as seen from a file; they show whether the file was moved."""
+    """A folder's views for a file; a query of them fails if that file was moved."""
     return views(Place(place_of(folder).segments, file.resolve().as_posix()))
 
 
@@ -204,9 +204,9 @@ def _comment_on_columns(database: duckdb.DuckDBPyConnection) -> None:
 
 
 def query(folder: Path, text: str, parameters: Parameters = ()) -> list[Row]:
-    """Rows of a read-only query over the views, as objects; a second `name` is `name_1`.
+    """Rows of a read-only query over the views, as objects; a second column `name` is `name_1`.
 
-    Raises UsageError if it is wrong, StoreError if the views are missing or unreadable.
+    Raises UsageError if the query is wrong, StoreError if the views are missing or unreadable.
     """
     return queries(folder, (text, parameters))[0]
 
@@ -230,8 +230,8 @@ def queries(folder: Path, *asked: Query) -> list[list[Row]]:
 def _reason(folder: Path, asked: Sequence[Query], error: duckdb.Error) -> str:
     """Why queries failed.
 
-    DuckDB's own message is included if it cannot quote data that was read, because the queries
-    could not even be planned.
+    DuckDB's own message is included only if the queries could not even be planned: then it cannot
+    quote data.
     """
     try:
         _listed_once(folder, asked, "EXPLAIN ")
@@ -265,7 +265,7 @@ def _rows(folder: Path, asked: Sequence[Query]) -> list[list[Row]]:
 
 
 def _files(folder: Path) -> dict[str, list[str]]:
-    """The files of each table, from as few segments as have all rows.
+    """The files of each table, from the fewest segments that have all rows.
 
     If a segment appears while they are listed and those that it replaces disappear, the list may
     have neither, so it is made again.

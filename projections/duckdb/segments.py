@@ -60,7 +60,7 @@ class Segment:
         return self.path / f"{table}.parquet"
 
     def tables(self) -> list[str]:
-        """The tables of which it has rows."""
+        """The tables that it has a file of."""
         return [path.stem for path in self.path.iterdir() if path.suffix == ".parquet"]
 
     def rows(self) -> int:
@@ -76,13 +76,13 @@ class Segment:
         return manifest
 
     def damage(self, *, thorough: bool = False) -> str | None:
-        """The first problem with its files, by size and footer, and by checksum if `thorough`."""
+        """The first problem with its files (size, footer, and checksum if `thorough`), if any."""
         try:
             manifest = self.manifest()
         except StoreError as error:
             return str(error)
         if manifest.get("layout") != LAYOUT:
-            return f"segment {self.path.name} has another layout"
+            return f"segment {self.path.name} has the layout of another version"
         return next(
             (
                 f"{name} of segment {self.path.name} {wrong}"
@@ -97,14 +97,14 @@ def _wrong(path: Path, entry: Mapping[str, int], *, thorough: bool) -> str | Non
     if not path.is_file():
         return "is missing"
     if path.stat().st_size != entry["size"]:
-        return "has another size than was written"
+        return "differs in size from what was written"
     if thorough and checksum(path) != entry["crc32"]:
-        return "has other bytes than were written"
+        return "has other bytes than those written"
     try:
         rows = pq.read_metadata(path).num_rows
     except (OSError, pa.ArrowException, UnicodeDecodeError):
         return "has no readable footer"
-    return None if rows == entry["rows"] else "has other rows than were written"
+    return None if rows == entry["rows"] else "has more or fewer rows than were written"
 
 
 class SegmentWriter:

@@ -28,7 +28,7 @@ from palimpsest.streams.core.compared import Spoke
 from palimpsest.streams.core.text import search_hash
 
 LAYOUT = 14
-"""Raised when a column or its meaning changes: older segments are recreated from the log."""
+"""Incremented when a column or its meaning changes: older segments are then recreated."""
 
 
 def _column(

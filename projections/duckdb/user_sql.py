@@ -87,7 +87,7 @@ def _parsed(database: duckdb.DuckDBPyConnection, text: str) -> Any:
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    """Every node of a parsed statement that has a type. Not recursive: queries nest deeply."""
+    """Every node with a type in a parsed statement. Not recursive, because queries nest deeply."""
     unread = [tree]
     while unread:
         part = unread.pop()

@@ -6,8 +6,8 @@ A view over several tables reads the position first, then each table up to that 
 concurrent commit never shows in one table but not another. DuckDB lists a table's files when it
 meets the table in the text, which is why the position comes before the tables.
 
-Our own queries name the files: segments that were replaced stay for a minute, and in a store that
-is written all the time most have been.
+Our own queries name the files, because replaced segments stay for a minute: in a store that is
+written all the time, most segments are such.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Place:
         return f"read_parquet({quoted(pattern)})"
 
     def horizon(self) -> str:
-        """The position that all segments reach; an error if the store was moved."""
+        """The query of the highest position of any segment; it fails if the store was moved."""
         position = f"SELECT max(position) AS position FROM {self.scan(POSITION)}"
         if self.file is None:
             return position

@@ -51,10 +51,10 @@ def sizes(folder: Path) -> dict[str, int]:
 
 
 def check_files(table: str, recorded: dict[str, int], found: dict[str, int]) -> None:
-    """StoreError if a recorded file is missing or has another size."""
+    """Raise StoreError if a recorded file is missing or has a different size."""
     for name, size in recorded.items():
         if found.get(name) != size:
-            raise StoreError(f"LanceDB's {table}.lance/{name} is missing or has another size")
+            raise StoreError(f"LanceDB's {table}.lance/{name} is missing or has a different size")
 
 
 def swap(built: Path, live: Path, effect: Effect) -> None:

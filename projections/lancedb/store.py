@@ -2,7 +2,8 @@
 
 LanceDB has no commit across two tables and never syncs. So each commit ends with a small file that
 records the position, and the version and files of each table. At the next start, later versions
-are rolled back and written again; if files are missing or too short, the table is recreated.
+are rolled back and written again; if a file is missing or has a different size, all tables are
+recreated.
 """
 
 from __future__ import annotations
@@ -43,15 +44,15 @@ READABLE = (1, 2, 3, 4, LAYOUT)
 """Layouts that recall can read. A writer recreates tables of earlier layouts."""
 DEFAULT_DIMENSION = 384
 INDEXED_FROM = 10_000
-"""Number of rows from which scalar indexes pay: without them, each change reads all keys."""
+"""Number of rows from which scalar indexes pay off: without them, each change reads all keys."""
 FRAGMENTED = 64
 """Number of fragments from which a table is compacted, if a quarter of its rows is new."""
 VERY_FRAGMENTED = 400
 GRACE = timedelta(minutes=2)
 """How long earlier versions are kept for readers."""
 METADATA_BYTES = 32 * 1024 * 1024
-"""How much of its versions' metadata LanceDB keeps for a table. Each commit adds some, and by
-default a gigabyte is kept."""
+"""The size of LanceDB's cache of the metadata of versions, to which each commit adds. By default
+it is a gigabyte."""
 AT_ONCE = 1_000
 APPENDED_AT_ONCE = 20_000
 PAGE_ROWS = 5_000
@@ -64,7 +65,7 @@ def read_state(folder: Path) -> dict[str, Any]:
     except (OSError, orjson.JSONDecodeError) as error:
         raise StoreError(f"LanceDB's {STATE} cannot be read") from error
     if state.get("layout") not in READABLE:
-        raise StoreError("the LanceDB tables have another layout")
+        raise StoreError("the LanceDB tables have the layout of another version")
     return state
 
 
@@ -90,7 +91,7 @@ class LanceStore:
         recorded and nothing is missing, tables are opened on first use, because importing LanceDB
         takes seconds; `suspect` tables are opened now.
 
-        Raises StoreError if something is damaged; nothing is changed then.
+        Raises StoreError if something is damaged.
         """
         state = read_state(self.folder)
         if state["layout"] != LAYOUT:

@@ -28,10 +28,10 @@ _ATTACHED = re.compile(rf"(?<!\w){ELIDED}(?=[^\W\d_]{{2}})|(?<=\w){TURKISH_ENDIN
 
 
 def ranked_by_words(ledger: Ledger, question: str, *, unembedded: bool = False) -> list[Ranked]:
-    """The living memories with a word of a question, those with the most in one text first.
+    """The living memories that share a word with a question, best first.
 
-    The score is the share of the question's content words, each counted once; ties go to the older
-    memory. `unembedded`: match only texts without a vector.
+    The score is the largest share of the question's content words that one text has, each word
+    counted once; ties go to the older memory. `unembedded`: match only texts without a vector.
     """
     asked = _AskedWords(question)
     scored = [
@@ -43,7 +43,7 @@ def ranked_by_words(ledger: Ledger, question: str, *, unembedded: bool = False) 
 
 
 class _AskedWords:
-    """The words of a question; if it is in Han alone, as split in the text it is compared with."""
+    """The words of a question; one in Han alone is split as in the text it is compared with."""
 
     def __init__(self, question: str) -> None:
         self._japanese = has_kana(question)

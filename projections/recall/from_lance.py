@@ -65,7 +65,7 @@ def recall(
     """The nearest living memories of an owner, best first; ties go to the older memory.
 
     None if the ledger is needed. `vector` has the model's dimension; memories `without` are left
-    out. Both tables are read at one position. Raises TransientError if the projection is being
+    out. All tables are read at one position. Raises TransientError if the projection is being
     replaced for longer than a second, StoreError if it is damaged or its vectors have another
     dimension.
     """
@@ -186,8 +186,8 @@ def _recalled(
     made = vector.shape[-1]
     if dimension != made:
         raise StoreError(
-            f"LanceDB has vectors of {dimension} numbers, the model makes {made} numbers:"
-            " name the model with which the memories were embedded"
+            f"LanceDB has vectors of {dimension} numbers, and the model makes {made} numbers:"
+            " name the model that embedded the memories"
         )
     best: dict[str, float] = {}
     for table, row in product(tables, np.atleast_2d(vector)):
@@ -299,7 +299,7 @@ def _is_said_twice(
     floor: float,
     tables: GuardTables,
 ) -> bool:
-    """Whether some face is indistinguishable from one of these, at a cosine of `floor` or more.
+    """Whether another face is indistinguishable from one of these, at a cosine of `floor` or more.
 
     One search is made for all, because each search reads all of the owner's vectors.
     """

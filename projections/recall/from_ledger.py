@@ -176,11 +176,11 @@ class Recollection:
         for scope in self.ledger.scopes.values():
             changed |= dict.fromkeys(scope.faces[self._read.get(scope.namespace, 0) :])
             self._read[scope.namespace] = len(scope.faces)
-        if len(changed) * FEW_CHANGED > len(self._memories) or not self._goes_on(changed):
+        if len(changed) * FEW_CHANGED > len(self._memories) or not self._note_changed(changed):
             self._look_at_all()
         self._decode()
 
-    def _goes_on(self, changed: Iterable[Entry]) -> bool:
+    def _note_changed(self, changed: Iterable[Entry]) -> bool:
         """Note memories that are new or have changed; False if others would be renumbered.
 
         `changed` has the first members of these memories.
@@ -284,7 +284,7 @@ class Recollection:
 
 
 def _by_age(first: Entry) -> tuple[datetime, str]:
-    """A sort key for memories: in this order they are numbered, as ties are (`in_order`)."""
+    """A sort key: the order in which memories are numbered, and ties stand (`in_order`)."""
     return first.decided_at, first.id
 
 

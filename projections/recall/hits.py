@@ -58,12 +58,12 @@ MOST_NEWER = 2
 class RecallOptions:
     """How many memories to return, and which.
 
-    Memories that only the asking session has stated are left out, as are those in `without`, by id.
-    `former` includes former wordings, and memories that are former as a whole. `folding` says which
-    memories are shown once, if any. `hybrid` moves memories up that mention an identifier of the
-    question (None: if the owner's ledger is at hand). Other memories with a score below `min_score`
-    (`model`: the model's threshold) are left out, and the last ones if the faces together have more
-    than about `max_tokens`.
+    Memories that only the session `session_id` has stated are left out, as are those in `without`,
+    by id. `former` includes former wordings, and memories that are former as a whole. `folding`
+    says which memories are shown as one, if any. With `hybrid`, memories that mention an identifier
+    of the question move up (None: only if the owner's ledger is at hand). Other memories with a
+    score below `min_score` (`model`: the model's threshold) are left out, and the last ones if the
+    faces together have more than about `max_tokens`.
     """
 
     k: int
@@ -94,10 +94,10 @@ def hits(
     """The best `k` that pass, from memories in order; each counts once.
 
     The hits of one frame stand together, the newest first, at the place of the best
-    (docs/guard.md). If the owner has names, declared or presumed, so do hits that the judge may be
-    asked to join; and the newest is also sought further down, because under another name it may be
-    far from the question. `near` quickly selects which of the memories further down are compared
-    with the hits; `find` finds each by its id, however far down it is.
+    (docs/guard.md). For an owner with names, declared or presumed, hits that the judge may be asked
+    to join stand together, too, and the newest is also sought further down, because under another
+    name it may be far from the question. `near` quickly selects which of the memories further down
+    are compared with the hits; `find` finds each by its id, however far down it is.
     """
     names, left, gate = sayings.names, iter(ranked), _Gate(ledger, wanted)
     newer: dict[str, set[str]] = {}

@@ -1,7 +1,7 @@
 """Finds memories that mention a name or an identifier, in any of their wordings.
 
 With the extra `cjk`, a query in Chinese, Japanese or Korean matches only whole words, and a verb in
-its base form finds its inflections. Without it, the query matches wherever it is written.
+its base form finds its inflections. Without it, the query matches wherever it occurs.
 """
 
 from __future__ import annotations
@@ -73,8 +73,9 @@ def mentions(query: str, text: str) -> bool:
 def _base_forms(query: str) -> tuple[str, ...] | None:
     """The words of a query, if all are in their dictionary form.
 
-    Empty if the query is sought as it is written: if a word is inflected, because it may be a name,
-    or if all are in Han, which does not inflect. None in another script, or without the extra.
+    Empty if the query is only sought as it is written: because a word is inflected, so that it may
+    be a name, or because all are in Han, where words do not inflect. None for another script, or
+    without the extra.
     """
     if CJK.search(query) is None or not are_installed():
         return None
@@ -102,7 +103,7 @@ class _BaseForms:
         self._rows: dict[str, list[Distinct]] = {}
 
     def containing(self, scope: Scope, words: tuple[str, ...]) -> Iterator[Distinct]:
-        """The rows that have all of these words, of which there is one at least, by arrival."""
+        """The rows that have all of these words, at least one, by arrival."""
         for row in scope.rows[self._seen :]:
             text = row.members[0].text
             if CJK.search(text) is not None:

@@ -61,9 +61,10 @@ class Newer:
     def of(self, head: Memory) -> set[str]:
         """The ids of the memories that may replace this one, or another wording of it.
 
-        Each is newer than both, and one of these: a memory whose question to the judge asks whether
-        it is a change or another value; a given memory in which an update has replaced what the
-        older one says; or a given memory that says the same except for one value.
+        Each is newer than this memory and than that wording, and is one of these: a memory whose
+        question to the judge asks whether it is a change or another value; a given memory in which
+        an update has replaced what the older one says; or a given memory that says the same except
+        for one value.
         """
         sayings, near = self._sayings, self._near
         since = sayings.of(head).moment

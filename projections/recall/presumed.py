@@ -1,6 +1,6 @@
 """Presumes by which names texts call an owner whose names nobody has declared.
 
-These only put hits in order: by them nothing is joined, and no question asked (docs/guard.md).
+These names only order hits: no join and no question rests on them (docs/guard.md).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _EVERYBODY = {
     "我": re.compile("我"),
     "用户": re.compile("用户"),
 }
-"""What texts call an owner without knowing the name, by how they begin."""
+"""Words for anybody, and how texts begin that call their owner by them."""
 _MY = ("My", "my")
 _NAME = re.compile(r"([A-Z][^\W\d_]+(?: [A-Z][^\W\d_]+){0,2})(?='s | [a-z])")
 _WITHIN = re.compile(r"(?<=[\w,] )[A-Z][^\W\d_]+")
@@ -48,10 +48,10 @@ _NO_NAME = frozenset("He She It We You They".split())
 class PresumedNames:
     """The names by which the texts of a ledger call its owner; it follows the ledger.
 
-    Those are the words for everybody (*I*, *the user*) that texts begin with. A name that texts
-    begin with is one if it is the owner's id, or if a text says that it is the owner's. It is also
-    one if the same is said of it and of *I* or *the user* at least `SHARED` times, and no text has
-    it beside one of these (*I live with Bea*).
+    These are the words for anybody (*I*, *the user*) that texts begin with. A name that texts begin
+    with is the owner's, too, if it is the owner's id, or if a text says so. Otherwise, the same
+    must be said of the name and of *I* or *the user* at least `SHARED` times, and no text that
+    begins with a word for anybody may mention the name (*I live with Bea*).
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -105,7 +105,7 @@ class PresumedNames:
             self._count(predicate(text[named.end() :], of_speaker=False), named[1])
 
     def _count(self, said: str, who: str) -> None:
-        """Count what is said both of a name and of everybody."""
+        """Count what is said both of a name and of *I* or *the user*."""
         of = self._said_of[hash(said)]
         if who not in of:
             of.add(who)

@@ -20,8 +20,8 @@ Words = tuple[str, ...]
 class Said(Struct, eq=False):
     """What a memory says, until an event changes it (`seen`).
 
-    `forms` has what it says now, by its words: one form of texts that only call the owner
-    otherwise. `moment` is when its face happened, `face` is the whole face, and `statements` are
+    `forms` has what it says now, by its words: one form for texts that differ only in how they call
+    the owner. `moment` is when its face happened, `face` is the whole face, and `statements` are
     the face and its clauses, once they have been asked for. `filed` are the sets that it is in.
     """
 
@@ -50,7 +50,7 @@ class Sayings:
 
     @property
     def is_full(self) -> bool:
-        """Whether so much is filed that it should be filed anew, for what is asked now."""
+        """Whether so much is filed that filing should start anew, with what is asked about now."""
         return len(self._said) > MOST_FILED
 
     def file(self, memories: Iterable[Memory]) -> None:

@@ -177,7 +177,7 @@ def _joined(event: Decided | Settled | Joined | Redecided) -> Pair:
 
 
 def _several(event: AnyEvent) -> Iterable[str]:
-    """The candidates of an event, which may be many."""
+    """The candidates that an event lists; none for most kinds of events."""
     match event:
         case Accessed():
             return [use.candidate_id for use in event.data.uses or ()]

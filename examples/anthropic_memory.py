@@ -1,4 +1,4 @@
-"""Claude's memory tool on a store of ours, without a key: makes the calls of a model by hand.
+"""Claude's memory tool on a Palimpsest store, without a key: the script makes the model's calls.
 
 Run `python examples/anthropic_memory.py`; it needs `pip install '.[judge]'`. With a key,
 `Anthropic().beta.messages.tool_runner(tools=[tool], …)` lets the model make the calls.

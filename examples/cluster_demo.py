@@ -2,7 +2,7 @@
 
 A real Kafka broker from its published jars, two workers, a projector, a producer and a verifier,
 each in its own process. The result must equal that of one embedded process on the same file. Then
-the local stand-in for the judge answers the questions that no rule could decide.
+a local stand-in for the judge answers about the pairs that no rule could settle.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ KINDS = ("hash_exact", "auto_reject", "llm_keep", "superseded")
 """Decisions that the demo must show: by exact text, by a rule, and by the judge, both ways."""
 PARTITIONS = 6
 PATIENCE = 300.0
-"""Seconds to wait for anything; after that the demo has failed."""
+"""Seconds to wait for anything; after that the demo fails."""
 
 _MEMORIES = "SELECT memory_id, face, members FROM memories ORDER BY memory_id"
 _JOINS = "SELECT decision_id, joined_to, decision FROM joins ORDER BY decision_id"
@@ -62,10 +62,10 @@ ORDER BY m.members DESC, j.decision_id LIMIT 1
 
 
 class DemoError(Exception):
-    """Something is not as it must be."""
+    """The demo did not show what it should."""
 
 
-def heading(sentence: str) -> None:
+def announce(sentence: str) -> None:
     """Print a heading."""
     print(f"\n\033[1m{sentence}\033[0m", flush=True)
 
@@ -81,8 +81,8 @@ class Demo:
         self._env |= {"ANTHROPIC_API_KEY": "demo", "ANTHROPIC_BASE_URL": judge}
         self._running: list[subprocess.Popen[bytes]] = []
 
-    def shown(self, *words: str, cluster: bool = True) -> None:
-        """Run a command, and show it to the reader."""
+    def show(self, *words: str, cluster: bool = True) -> None:
+        """Print a command, and run it."""
         command = [*words, *(self._where if cluster else [])]
         print(f"$ palimpsest {shlex.join(command)}", flush=True)
         subprocess.run([PALIMPSEST, *command], check=True, cwd=self.folder, env=self._env)
@@ -91,7 +91,7 @@ class Demo:
         """Open a store of the demo; the one that follows the cluster is an ordinary store."""
         return Palimpsest.open(self.folder / name, create=False)
 
-    def started(self, *words: str) -> subprocess.Popen[bytes]:
+    def start(self, *words: str) -> subprocess.Popen[bytes]:
         """Start a process that logs to a file."""
         command = [*words, *self._where]
         print(f"$ palimpsest {shlex.join(command)} &", flush=True)
@@ -107,7 +107,7 @@ class Demo:
         """The log file of the processes."""
         return self.folder / "processes.log"
 
-    def ended(self, process: subprocess.Popen[bytes]) -> None:
+    def stop(self, process: subprocess.Popen[bytes]) -> None:
         """Tell a process to end; it must do so with exit status 0."""
         process.send_signal(signal.SIGTERM)
         if (status := process.wait(PATIENCE)) != 0:
@@ -139,7 +139,7 @@ def cluster() -> Iterator[Demo]:
             demo.kill_all()
 
 
-def until(holds: Callable[[], bool], what: str) -> None:
+def wait_until(holds: Callable[[], bool], what: str) -> None:
     """Wait until something holds."""
     last = time.monotonic() + PATIENCE
     while not holds():
@@ -148,7 +148,7 @@ def until(holds: Callable[[], bool], what: str) -> None:
         time.sleep(0.01)
 
 
-def written(folder: Path, rows: int | None) -> int:
+def write_rows(folder: Path, rows: int | None) -> int:
     """Write the plain cases and the stream, or its first rows; return how many rows there are."""
     cases = [{"owner_id": "demo", "id": str(n), "text": t} for n, t in enumerate(PLAIN_CASES)]
     with gzip.open(STREAM, "rb") as lines, (folder / "memories.jsonl").open("wb") as out:
@@ -157,38 +157,40 @@ def written(folder: Path, rows: int | None) -> int:
 
 
 def run(demo: Demo, rows: int) -> None:
-    """The demo, from a fresh broker to the summary."""
+    """Run the demo, from a fresh broker to the summary."""
     begun = time.monotonic()
-    heading("1. Topics, two workers that decide, and a projector that fills the store `followed`.")
-    demo.shown("topics", "create", "--partitions", str(PARTITIONS))
-    workers = [demo.started("worker", "--instance", name) for name in ("one", "two")]
-    project = demo.started("--store", "followed", "project")
-    until(lambda: demo.log.read_text().count("ready: partitions") >= 2, "two workers are ready")
-    heading("2. A producer publishes a real stream of memories; workers decide while it is read.")
-    demo.shown("ingest", "memories.jsonl")
+    announce("1. Topics, two workers that decide, and a projector that fills the store `followed`.")
+    demo.show("topics", "create", "--partitions", str(PARTITIONS))
+    workers = [demo.start("worker", "--instance", name) for name in ("one", "two")]
+    project = demo.start("--store", "followed", "project")
+    wait_until(
+        lambda: demo.log.read_text().count("ready: partitions") >= 2, "two workers are ready"
+    )
+    announce("2. A producer publishes a real stream of memories; workers decide while it is read.")
+    demo.show("ingest", "memories.jsonl")
     killed = kill_half_way(demo, workers[0], rows)
-    until(lambda: decisions(demo) >= rows, "everything is decided")
-    until(lambda: candidates(demo) == rows, "every decision is shown")
-    heading("3. One embedded process decides on the same file, without any Kafka.")
-    demo.shown("--store", "embedded", "ingest", "memories.jsonl", cluster=False)
-    compare(demo, "the cluster and the embedded process differ")
+    wait_until(lambda: decisions(demo) >= rows, "everything is decided")
+    wait_until(lambda: candidates(demo) == rows, "every decision is shown")
+    announce("3. One embedded process decides on the same file, without any Kafka.")
+    demo.show("--store", "embedded", "ingest", "memories.jsonl", cluster=False)
+    require_equal(demo, "the cluster and the embedded process differ")
     decision = take_back(demo)
-    heading("5. A verifier has the judge's stand-in answer what no rule could tell.")
-    demo.shown("verifier", "--once")
-    until(lambda: settled(demo), "everything is settled")
-    heading("6. All processes are stopped, and the store is checked against its log.")
-    demo.ended(workers[1])
-    demo.ended(project)
+    announce("5. A verifier asks the judge's stand-in about the pairs that no rule could settle.")
+    demo.show("verifier", "--once")
+    wait_until(lambda: is_settled(demo), "everything is settled")
+    announce("6. All processes are stopped, and the store is checked against its log.")
+    demo.stop(workers[1])
+    demo.stop(project)
     with demo.store("followed") as followed:
         verified = followed.verify()
     if verified["differences"]:
         raise DemoError(f"verify found {verified['differences']} differences")
-    summary(demo, killed, decision, verified["checked"], time.monotonic() - begun)
+    print_summary(demo, killed, decision, verified["checked"], time.monotonic() - begun)
 
 
 def kill_half_way(demo: Demo, worker: subprocess.Popen[bytes], rows: int) -> int:
     """Kill a worker with SIGKILL once a third is decided; return the number of decisions."""
-    until(lambda: decisions(demo) >= rows // 3, "a third is decided")
+    wait_until(lambda: decisions(demo) >= rows // 3, "a third is decided")
     worker.kill()
     worker.wait()
     decided = decisions(demo)
@@ -197,7 +199,7 @@ def kill_half_way(demo: Demo, worker: subprocess.Popen[bytes], rows: int) -> int
 
 
 def decisions(demo: Demo) -> int:
-    """The number of decisions in the following store; read from its log, which is fast."""
+    """The number of decisions in the store `followed`, from its log, because that is fast."""
     log = demo.folder / "followed" / "log.sqlite"
     if not log.exists():
         return 0
@@ -207,20 +209,20 @@ def decisions(demo: Demo) -> int:
 
 
 def candidates(demo: Demo) -> int:
-    """The number of candidates that the following store shows."""
+    """The number of candidates that the store `followed` shows."""
     with demo.store("followed") as followed:
         found: int = followed.status()["candidates"]
         return found
 
 
-def settled(demo: Demo) -> bool:
-    """Whether the following store shows every answer of the judge, settled or refused."""
+def is_settled(demo: Demo) -> bool:
+    """Whether the store `followed` shows every answer of the judge, settled or refused."""
     with demo.store("followed") as followed:
         return bool(followed.sql(_SETTLED)[0]["done"])
 
 
-def compare(demo: Demo, otherwise: str) -> None:
-    """Both stores must show the same decisions, joins and memories, ids included."""
+def require_equal(demo: Demo, otherwise: str) -> None:
+    """Raise DemoError unless both stores show the same decisions, joins, memories and ids."""
     with demo.store("followed") as followed, demo.store("embedded") as embedded:
         for query in (_DECISIONS, _JOINS, _MEMORIES):
             if followed.sql(query) != embedded.sql(query):
@@ -229,26 +231,26 @@ def compare(demo: Demo, otherwise: str) -> None:
 
 def take_back(demo: Demo) -> str:
     """Un-merge one join, through the topics and embedded; both must show the same result."""
-    heading(
-        "4. One join is taken out: asked through the topics, answered by the worker that decides."
+    announce(
+        "4. One join is taken out: the request goes through the topics to the worker that decides."
     )
     with demo.store("embedded") as embedded:
         found = embedded.sql(_JOIN)[0]
         embedded.unmerge(decision_id=found["decision_id"])
-    demo.shown("--store", "followed", "unmerge", "--decision", found["decision_id"])
-    compare(demo, "after the un-merge they differ")
+    demo.show("--store", "followed", "unmerge", "--decision", found["decision_id"])
+    require_equal(demo, "after the un-merge they differ")
     kind: str = found["decision"]
     return kind
 
 
-def summary(demo: Demo, killed: int, decision: str, checked: int, seconds: float) -> None:
+def print_summary(demo: Demo, killed: int, decision: str, checked: int, seconds: float) -> None:
     """Print the demo's main results."""
     with demo.store("followed") as followed:
         status = followed.status()
     if missing := set(KINDS) - status["decisions"].keys():
         raise DemoError(f"no decision is {' or '.join(sorted(missing))}")
     counted = ", ".join(f"{n:,} {kind}" for kind, n in sorted(status["decisions"].items()))
-    heading(f"Done in {seconds:.0f} seconds.")
+    announce(f"Done in {seconds:.0f} seconds.")
     print(
         f"""
 {status["candidates"]:,} candidates were published and are {status["memories"]:,} memories now.
@@ -256,22 +258,23 @@ Decisions: {counted}.
 A worker was killed with SIGKILL after {killed:,} of them; the other took its partitions over.
 Nothing was lost and nothing doubled: every decision, join and memory equalled those of one embedded
 process that read the same file, ids included, before and after one {decision} was taken out.
-Then the stand-in for the judge answered what no rule could tell.
+Then the judge's stand-in answered about the pairs that no rule could settle.
 verify compared {checked:,} facts and found 0 differences.
 
-The broker, its data and both stores are gone again. docs/cluster.md tells how to run one to keep.
+The broker, its data and both stores are gone again. docs/cluster.md explains how to run a lasting
+cluster.
 """
     )
 
 
 def main() -> int:
-    """Run the demo; 0 if everything was as it must be."""
+    """Run the demo; 0 if it showed everything that it should."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, metavar="N", help="only the first rows of the stream")
     options = parser.parse_args()
     try:
         with cluster() as demo:
-            run(demo, written(demo.folder, options.rows))
+            run(demo, write_rows(demo.folder, options.rows))
     except (NotAvailableError, BrokerError, DemoError, subprocess.CalledProcessError) as error:
         print(f"\nThe demo failed: {error}", file=sys.stderr)
         return 1

@@ -30,18 +30,18 @@ ORDER BY m.members DESC, j.similarity, j.decision_id LIMIT 1
 """
 
 
-def heading(sentence: str) -> None:
+def announce(sentence: str) -> None:
     """Print a heading."""
     print(f"\n\033[1m{sentence}\033[0m", flush=True)
 
 
-def shown(*arguments: str) -> None:
-    """Run a command, and show it to the reader."""
+def show(*arguments: str) -> None:
+    """Print a command, and run it."""
     print(f"$ palimpsest --store {STORE} {shlex.join(arguments)}", flush=True)
     subprocess.run([*PALIMPSEST, *arguments], check=True)
 
 
-def asked(*arguments: str) -> Any:
+def ask(*arguments: str) -> Any:
     """Run a command, and return its answer."""
     command = [*PALIMPSEST, "--json", *arguments]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -52,32 +52,32 @@ def main(stream: Path = STREAM) -> None:
     """Run the demo, from an empty store to a verified one."""
     begun = time.monotonic()
     shutil.rmtree(STORE, ignore_errors=True)
-    heading("1. A stream of memories, as agents and extractors wrote them down (examples/data).")
-    shown("ingest", str(stream))
-    heading("2. What there is now.")
-    shown("status")
-    found = asked("sql", _MEMORY)[0]
-    heading("3. One memory: its face, every wording, and why each was joined.")
-    shown("show", found["memory_id"])
-    heading("4. Suppose that this join was a mistake. What would un-merging change?")
-    shown("unmerge", "--decision", found["decision_id"], "--dry-run")
-    heading("5. Take it out. Nothing is deleted: the log has one event more.")
+    announce("1. A stream of memories, as agents and extractors wrote them down (examples/data).")
+    show("ingest", str(stream))
+    announce("2. What the store has now.")
+    show("status")
+    found = ask("sql", _MEMORY)[0]
+    announce("3. One memory: its face, every wording, and why each was joined.")
+    show("show", found["memory_id"])
+    announce("4. Suppose that this join was a mistake. What would un-merging change?")
+    show("unmerge", "--decision", found["decision_id"], "--dry-run")
+    announce("5. Take it out. Nothing is deleted: the log has one event more.")
     reason = "shown in the demo"
-    shown("unmerge", "--decision", found["decision_id"], "--because", reason)
-    heading("6. Fold the whole log and compare it with everything that the projections hold.")
-    shown("verify")
-    summary(asked("status"), found, time.monotonic() - begun)
+    show("unmerge", "--decision", found["decision_id"], "--because", reason)
+    announce("6. Fold the whole log and compare it with everything that the projections hold.")
+    show("verify")
+    print_summary(ask("status"), found, time.monotonic() - begun)
 
 
-def summary(status: Any, found: Any, seconds: float) -> None:
+def print_summary(status: Any, found: Any, seconds: float) -> None:
     """Print the demo's main results."""
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(status["decisions"].items()))
-    heading(f"Done in {seconds:.0f} seconds.")
+    announce(f"Done in {seconds:.0f} seconds.")
     print(
         f"""
 {status["candidates"]:,} candidates came and are {status["memories"]:,} memories now.
 Decisions: {kinds}.
-{status["pending"]:,} wait for a judge or a person; nobody waited for them.
+{status["pending"]:,} wait for a judge or a person; the stream did not wait for them.
 One {found["decision"]} was taken out, and its two sides are memories of their own again.
 
 Three commands to try next:
@@ -85,7 +85,7 @@ Three commands to try next:
   {COMMAND} --store {STORE} sql "SELECT * FROM daily"
   {COMMAND} --store {STORE} reinstate {found["decision_id"]}
 
-And to see it all in a browser, and go through what waits:
+And to see it all in a browser, and decide on the pairs that wait:
   {COMMAND} --store {STORE} review open
 """
     )

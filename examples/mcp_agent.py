@@ -1,8 +1,8 @@
 """An agent whose memory is Palimpsest over MCP: it remembers, changes its mind, and forgets.
 
-Run `python examples/mcp_agent.py "Remember: Ada has a big dog."`: the arguments are the user's
-messages; without any, lines of standard input are. It needs `pip install '.[serve,judge]'`,
-ANTHROPIC_API_KEY, and the name of a model in AGENT_MODEL.
+Run `python examples/mcp_agent.py "Remember: Ada has a big dog."`: each argument is a message of the
+user; without arguments, each line of standard input is one. It needs `pip install
+'.[serve,judge]'`, ANTHROPIC_API_KEY, and the name of a model in AGENT_MODEL.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SYSTEM = "Remember what the user tells you with your tools; answer from what the
 
 
 async def answer(memory: Client, model: AsyncAnthropic, name: str, text: str) -> str:
-    """The model's final answer, after it has called all the tools that it wants."""
+    """Let the model call tools until it answers; returns the answer."""
     tools: list[Any] = [
         {
             "name": tool.name,

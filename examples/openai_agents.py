@@ -1,4 +1,4 @@
-"""An agent of OpenAI's SDK with a memory, without a key: a stand-in for its model.
+"""An agent of OpenAI's SDK with a memory, without a key: a stand-in replaces the model.
 
 Run `python examples/openai_agents.py`; it needs `pip install '.[openai-agents]'`.
 """

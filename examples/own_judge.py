@@ -29,7 +29,7 @@ WHERE waits_as = 'pending' ORDER BY candidate_id, similarity DESC
 
 
 def judge(new: str, existing: str) -> Answer:
-    """Another number is an update; anything else is the same fact in other words."""
+    """A different number is an update; any other difference is only another wording."""
     return "same" if re.findall(r"\d+", new) == re.findall(r"\d+", existing) else "update"
 
 

@@ -51,12 +51,12 @@ min.insync.replicas=1
 offsets.topic.num.partitions=1
 transaction.state.log.num.partitions=1
 log.cleaner.dedupe.buffer.size=2097152
-# What tells followers that a quiet leader lives, twice a second by default: there are none.
+# An idle leader writes a record for its followers twice a second by default: it has none here.
 metadata.max.idle.interval.ms=10000
 group.initial.rebalance.delay.ms=0
 group.min.session.timeout.ms=1000
 
-# The registration of a killed broker must expire before it may come back: 11 s by default, 3 s so.
+# A killed broker may come back once its registration has expired: after 11 s by default, 3 s here.
 broker.session.timeout.ms=2000
 broker.heartbeat.interval.ms=500
 """
@@ -157,7 +157,7 @@ class Broker:
             self._process = None
 
     def _prepare(self, template: Path) -> Path:
-        """The data folder, formatted, and the settings' file."""
+        """Write the formatted data folder and the settings; returns the settings' file."""
         data = self.folder / "data"
         self.folder.mkdir(parents=True, exist_ok=True)
         if not data.exists():
@@ -240,7 +240,7 @@ def main() -> None:
     """Run a broker in the foreground until Ctrl-C or SIGTERM."""
     parser = argparse.ArgumentParser(prog="python -m infra.broker", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="kept when it ends")
-    parser.add_argument("--port", type=int, metavar="P", help="else a free one")
+    parser.add_argument("--port", type=int, metavar="P", help="default: a free one")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

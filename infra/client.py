@@ -41,7 +41,7 @@ CLASS = '''class {name}:
     """Each operation, as a {what}."""
 
     {head} _call(self, wanted: ClientRequest) -> Any:
-        """Send it; the answer, or a problem."""
+        """Send it and return the answer; raises the server's problem."""
         raise NotImplementedError
 '''
 

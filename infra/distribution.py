@@ -113,7 +113,7 @@ def obtain(cache: Path) -> Distribution:
 
 
 def obtain_tools(cache: Path) -> Distribution:
-    """Like `obtain`, with Kafka's command-line tools, which no broker needs; needs the lock."""
+    """Like `obtain`, with Kafka's command-line tools, which no broker needs."""
     distribution = obtain(cache)
     fill(distribution.tools, _fetch_tools)
     return distribution
@@ -164,7 +164,7 @@ def _format(distribution: Distribution, folder: Path) -> None:
 
 
 def _run(command: list[str], seconds: float) -> str:
-    """Run a command; returns its output. NotAvailableError with the end of that if it fails."""
+    """Run a command; returns its output. NotAvailableError, with its last output, if it fails."""
     try:
         ran = subprocess.run(
             command,

@@ -1,7 +1,7 @@
 """Makes `contracts`, `projections` and `streams` in a clone the same modules as in `palimpsest`.
 
 An editable installation has the clone's root on the path, so that a program can import the folders
-by their own names. They would be copies, with classes that `palimpsest` does not take.
+by their own names. Without this module they would be copies, whose classes `palimpsest` rejects.
 """
 
 from __future__ import annotations
@@ -47,5 +47,5 @@ def _real(name: str) -> ModuleSpec | None:
 
 
 sys.meta_path.insert(0, _Folders())
-for folder in sys.modules.keys() & FOLDERS:  # which is being imported
+for folder in sys.modules.keys() & FOLDERS:  # the one whose import led here
     sys.modules[folder] = importlib.import_module(f"palimpsest.{folder}")

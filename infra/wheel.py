@@ -1,4 +1,4 @@
-"""Builds sdists and wheels from them, and tries these as users get them, outside the checkout.
+"""Builds sdists, and wheels from them, and tries the wheels outside the checkout, as users do.
 
 `python -m infra.wheel`. The base and each extra are installed separately, so that one extra's
 dependencies cannot hide another's missing declaration; the client is tried against a server of the
@@ -38,7 +38,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "serve": ("h11", "jinja2", "mcp", "mcp_types", "prometheus_client", "starlette", "uvicorn"),
     "vertex": ("anthropic", "google", "httpx2", "openai"),
 }
-"""For each extra beside the base, the packages that the modules needing it import."""
+"""For the base and each extra, the packages of `OPTIONAL` that must be there."""
 
 OWN = ("contracts", "streams", "projections")
 """Names of the repository's folders, which an application may use for its own packages."""
@@ -74,7 +74,7 @@ OPTIONAL = set(
     " jinja2 lancedb langgraph lindera markupsafe mcp mcp_types mode openai prometheus_client"
     " sentence_transformers starlette torch uvicorn uvloop".split()
 )
-"""Packages that the base may lack, and an extra may lack if they belong to another."""
+"""Packages that the base may lack, and so may an extra that does not name them in `EXTRAS`."""
 
 
 CALLS = """

@@ -34,7 +34,7 @@ def event(number: str, owner: str, text: str) -> bytes:
 async def publish(bootstrap: str = "127.0.0.1:9092", topic: str = "memory.candidates") -> None:
     """Publish the memories; aiokafka's own partitioner is the right one.
 
-    KafkaError if the brokers did not accept all: the futures report it, flushing does not.
+    KafkaError if the brokers did not accept all: the futures report that, and flushing does not.
     """
     async with AIOKafkaProducer(
         bootstrap_servers=bootstrap, acks="all", enable_idempotence=True

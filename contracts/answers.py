@@ -483,8 +483,8 @@ class TextToCompose(TypedDict):
 class RunReport(TypedDict):
     """The outcome of a batch run on one owner's memories, or why it was `skipped`.
 
-    `ran` is the event that records the run. `done_before` is true if another request had asked for
-    it already. A dry run lists the texts `to_compose`, and counts the owner's `events`.
+    `ran` is the event that records the run. `done_before` is true if the run was
+    recorded already. A dry run lists the texts `to_compose`, and counts the owner's `events`.
     """
 
     owner_id: str

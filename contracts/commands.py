@@ -98,7 +98,7 @@ class Combine(OwnerCommand):
 
 
 class Separate(OwnerCommand):
-    """A person (or a review) states that `a` and `b` are not the same.
+    """A person, a review or a batch run states that `a` and `b` are not the same.
 
     `similarity` is the score of the pair, if it was compared.
     """

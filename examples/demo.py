@@ -1,6 +1,6 @@
 """`make demo`: a real stream of memories, deduplicated, looked at, un-merged and verified.
 
-Every step is a command of `palimpsest`, printed before it runs so that it can be typed again.
+Each step is a command of `palimpsest`, printed before it runs so that it can be typed again.
 """
 
 from __future__ import annotations

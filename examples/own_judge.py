@@ -1,7 +1,7 @@
 """A judge of your own: settles pending candidates with anything that can compare two texts.
 
 Run `python examples/own_judge.py`. `judge` only compares numbers; put a person or a language model
-in its place. It is asked about each pair, the best first, until one is the same.
+in its place. It is asked about each pair, the best first, until an answer is not *different*.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ DIGEST = "vector"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A row that differs from the log; `columns` if it exists but differs."""
+    """A row that differs from the log; `columns` names those that differ, if both sides have it."""
 
     projection: str
     table: str
@@ -123,7 +123,7 @@ def compare_lance(built: Path, folder: Path, comparison: ProjectionComparison) -
 
 
 def _compare_models(built: Path, live: Path, comparison: ProjectionComparison) -> None:
-    """Compare the models, which determine the dimension of the tables now and from now on."""
+    """Compare the models, which determine the dimension of the tables, now and later."""
     comparison.checked += 1
     try:
         expected, actual = (read_state(folder).get("models") for folder in (built, live))

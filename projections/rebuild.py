@@ -28,7 +28,7 @@ def kept_projections(folder: Path) -> list[str]:
 
 
 class Build:
-    """The projections named, built from the log beside the live ones."""
+    """The named projections, built from the log beside the live ones."""
 
     def __init__(self, folder: Path, names: Sequence[str], end: int, effect: Effect) -> None:
         for name in names:
@@ -47,7 +47,7 @@ class Build:
     def fill(
         self, source: EventSource, progress: Progress, start_helper: StartHelper = no_helper
     ) -> None:
-        """Fold the log into them, with the help of another process if that pays off."""
+        """Fold the log into the new projections, helped by another process if that pays off."""
         helper = start_helper(self.end)
         if helper is None:
             write_overlapped(batches(source, 0, self.end, progress), self._add)

@@ -13,8 +13,8 @@ class Models:
     """The model in force, and the latest vector of each model, with their positions in the log.
 
     Parts of the log can be noted in any order, with the same result: the later position counts.
-    `in_force` is the model that the latest policy has thresholds for; `latest` has a position and a
-    dimension by the model's name.
+    `in_force` is the model that the latest policy has thresholds for; `latest` maps the name of a
+    model to a position and a dimension.
     """
 
     in_force: tuple[int, str | None] = (0, None)

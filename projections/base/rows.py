@@ -110,7 +110,7 @@ class Gone(Row, frozen=True):
 
 
 class ReviewState(Row, frozen=True):
-    """The latest review of a decision; None if no statement holds any more."""
+    """The latest review of a decision; `review` is None if no statement holds any more."""
 
     position: int
     decision_id: str

@@ -17,9 +17,9 @@ Some = TypeVar("Some", float, datetime)
 class Total(Struct):
     """Totals over the first `counted` members of a memory, up to `last_place`.
 
-    Only living members count: `newest` is the one that happened last, whose metadata is used.
-    `topics` are those of all, and `occurred_at` is the latest; `intensity`, `confidence` and
-    `importance` are the highest of any member. Accesses are counted over all members.
+    Except for accesses, only living members count. `newest` is the one that happened last, whose
+    metadata is used. `topics` are those of all of them, and `occurred_at` is the latest;
+    `intensity`, `confidence` and `importance` are the highest of any of them.
     """
 
     counted: int = 0

@@ -38,7 +38,7 @@ class DuckStore:
 
     @property
     def is_overdue(self) -> bool:
-        """Whether there are so many segments that even a waiting commit compacts them first."""
+        """Whether the segments are too many to wait for a quiet moment before merging them."""
         return len(self._chain) > compaction.MOST
 
     def open(self, source: EventSource) -> list[str]:

@@ -7,7 +7,7 @@ concurrent commit never shows in one table but not another. DuckDB lists a table
 meets the table in the text, which is why the position comes before the tables.
 
 Our own queries name the files, because replaced segments stay for a minute: in a store that is
-written all the time, most segments are such.
+written all the time, most segments have been replaced.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks the files of LanceDB's folder, and replaces the folder by a new one.
+"""Checks the files of LanceDB's folder, and replaces the folder with a new one.
 
 LanceDB is an extra. A process without it leaves the folder as it is, and a process with it brings
 the folder up to date. A store that should stay small says in a file that it has no such tables;
@@ -18,7 +18,7 @@ from palimpsest.projections.base.source import Effect
 
 STATE = "position.json"
 WITHOUT = "without-lancedb"
-"""The file, in the store's folder."""
+"""The name of that file, which is in the store's folder."""
 
 
 @cache
@@ -58,7 +58,7 @@ def check_files(table: str, recorded: dict[str, int], found: dict[str, int]) -> 
 
 
 def swap(built: Path, live: Path, effect: Effect) -> None:
-    """Replace the live folder by one that was built beside it."""
+    """Replace the live folder with one that was built beside it."""
     old = live.with_name(live.name + ".old")
     remove(old)
     effect("swap:aside")

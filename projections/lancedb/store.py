@@ -88,8 +88,8 @@ class LanceStore:
         """Open the tables at their recorded position; returns whether a partial commit was undone.
 
         `head` is the log's last position: tables ahead of it are wrong. If every file is as
-        recorded and nothing is missing, tables are opened on first use, because importing LanceDB
-        takes seconds; `suspect` tables are opened now.
+        recorded and the tables have reached `head`, they are opened on first use, because importing
+        LanceDB takes seconds; `suspect` tables are opened now.
 
         Raises StoreError if something is damaged.
         """

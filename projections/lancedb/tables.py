@@ -17,7 +17,7 @@ from palimpsest.projections.duckdb.tables import MEMORY_COLUMNS
 
 
 class WindowState(Row, frozen=True):
-    """A window after the first of a text longer than the model's input, whose id is `text_id`."""
+    """A window, but not the first, of a text that the model cannot read at once; `text_id` is its id."""
 
     key: str
     text_id: str
@@ -42,7 +42,7 @@ class LanceTable:
     def schema(self, dimension: int) -> pa.Schema:
         """The columns, then the vector as a list of float32 of fixed size.
 
-        A vector of another dimension is kept as recorded, in case its model is switched to.
+        A vector of another dimension is kept as recorded, in case the store switches to its model.
         """
         fields = [pa.field(column.name, column.type) for column in self.columns]
         vector = pa.field("vector", pa.list_(pa.float32(), dimension))

@@ -43,7 +43,7 @@ def ranked_by_words(ledger: Ledger, question: str, *, unembedded: bool = False) 
 
 
 class _AskedWords:
-    """The words of a question; one in Han alone is split as in the text it is compared with."""
+    """The words of a question; if it is in Han alone, it is split like the text beside it."""
 
     def __init__(self, question: str) -> None:
         self._japanese = has_kana(question)

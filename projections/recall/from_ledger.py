@@ -33,7 +33,7 @@ Numbers = NDArray[np.intp]
 NEARLY = 1e-3
 """A tolerance for rounding errors of a cosine."""
 MOST_RECOLLECTED = 64
-"""Number of owners whose decoded vectors are kept for the next question."""
+"""Maximum number of owners whose decoded vectors are kept for the next question."""
 MOST_IN_MEMORY = 100_000
 """Up to this number of candidates of a loaded owner, scanning all is faster than LanceDB."""
 FUSION = 60

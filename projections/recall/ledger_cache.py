@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 from palimpsest.streams.core.ledger import Ledger
 
 MOST_KEPT = 64
-"""Number of owners for whom something is kept."""
+"""Maximum number of owners for whom something is kept."""
 
 
 class OfLedger(Protocol):

@@ -33,7 +33,7 @@ _EVERYBODY = {
     "我": re.compile("我"),
     "用户": re.compile("用户"),
 }
-"""Words for anybody, and how texts begin that call their owner by them."""
+"""Words for anybody, and the beginnings of texts that call their owner by them."""
 _MY = ("My", "my")
 _NAME = re.compile(r"([A-Z][^\W\d_]+(?: [A-Z][^\W\d_]+){0,2})(?='s | [a-z])")
 _WITHIN = re.compile(r"(?<=[\w,] )[A-Z][^\W\d_]+")

@@ -17,7 +17,7 @@ from palimpsest.projections.duckdb.tables import MEMORY_COLUMNS
 
 
 class WindowState(Row, frozen=True):
-    """A window, but not the first, of a text that the model cannot read at once; `text_id` is its id."""
+    """A window, but not the first, of a text longer than the model's input (`text_id`)."""
 
     key: str
     text_id: str

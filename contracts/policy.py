@@ -121,7 +121,7 @@ class CosineCheck(Strict):
         if floors != sorted(set(floors), reverse=True):
             raise ValueError(f"zones: {_not_below(floors)}")
         if self.namespaces and len(self.zones) != 1:
-            raise ValueError("thresholds by namespace need a policy of exactly one zone")
+            raise ValueError("thresholds by namespace need exactly one zone")
         return self
 
     def zones_of(self, namespace: str) -> tuple[Zone, ...]:

@@ -183,7 +183,8 @@ def main() -> int:
                     verdict = "noticed " if noticed else "SURVIVED"
                     description = mutant.describe(mutant.file.read_bytes())
                     print(f"{number:>3} {verdict} {description}", flush=True)
-    print(f"{given.count - len(left)} of {given.count} breaks were noticed, of {len(every):,}")
+    noticed_count = given.count - len(left)
+    print(f"{noticed_count} of {given.count} breaks were noticed, drawn from {len(every):,}")
     return int(len(left) > 0.03 * given.count)
 
 

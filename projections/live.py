@@ -91,7 +91,7 @@ class LiveProjections:
             self._follower = start()
             self._followed = None
         except OSError as error:
-            _log.warning("no second process projects: %s", error)
+            _log.warning("no second process could be started to project: %s", error)
         try:
             yield
         finally:

@@ -79,7 +79,7 @@ def _parsed(database: duckdb.DuckDBPyConnection, text: str) -> Any:
         if tree["error_type"] == "parser":
             raise UsageError(f"Parser Error: {tree['error_message']}")
         raise UsageError(
-            "only queries are allowed, each of one SELECT: the views follow from the log alone"
+            "only queries are allowed, each a single SELECT: the views follow from the log alone"
         )
     if len(tree["statements"]) != 1:
         raise UsageError("there is no query" if not tree["statements"] else "one query at a time")

@@ -186,8 +186,8 @@ def _recalled(
     made = vector.shape[-1]
     if dimension != made:
         raise StoreError(
-            f"LanceDB has vectors of {dimension} numbers, and the model makes {made} numbers:"
-            " name the model that embedded the memories"
+            f"LanceDB's vectors have {dimension} numbers, and the model's have {made}: name the"
+            " model that embedded the memories"
         )
     best: dict[str, float] = {}
     for table, row in product(tables, np.atleast_2d(vector)):

@@ -151,7 +151,7 @@ def test_if_the_second_process_cannot_be_started_the_first_projects_by_itself(
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
     assert imported(tmp_path / "store", source)["rows"] == ROWS
-    assert "no second process projects" in caplog.text
+    assert "no second process could be started to project" in caplog.text
     assert differences(tmp_path / "store") == 0
 
 

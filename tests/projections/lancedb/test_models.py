@@ -146,7 +146,7 @@ def test_texts_that_were_embedded_again_are_found_by_the_new_model(tmp_path: Pat
     live.close()
     for text in texts:
         assert len(recalled(tmp_path, history.log, text, "other")) == 2
-    with pytest.raises(StoreError, match="of 4 numbers, the model makes 12"):
+    with pytest.raises(StoreError, match="vectors have 4 numbers, and the model's have 12"):
         recalled(tmp_path, history.log, texts[0])
 
 

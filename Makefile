@@ -66,7 +66,7 @@ test-campaign: .venv/installed ## Search for random counterexamples to the laws 
 		HYPOTHESIS_PROFILE=campaign $(BIN)/python -m pytest -n auto --dist worksteal \
 			-m 'hypothesis and not engines and not mem0 and not langchain' --timeout 3600 $(ARGS) || exit 1; done
 
-test-pythons: .venv/installed ## Run the tests without a cluster on the newest supported Python that is installed, and a part on each other; ARGS go to pytest.
+test-pythons: .venv/installed ## Run the tests without a cluster on each other supported Python that is installed, only some on those between this one and the newest; ARGS go to pytest.
 	$(BIN)/python -m infra.pythons -n $(JOBS) --dist worksteal $(ARGS)
 
 dist: .venv/installed check-tag ## Build sdists and wheels, the client's too, into dist/ (with TAG=v0.1.0, only if that is the version).

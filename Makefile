@@ -103,7 +103,7 @@ format: .venv/installed ## Format the code and apply ruff's fixes.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv/installed ## Measure speed and memory side by side (ARGS="designs --data DIR": the presets on real streams).
+bench: .venv/installed ## Measure speed and memory use (ARGS="designs --data DIR": the presets on real streams).
 	$(BIN)/python -m bench $(ARGS)
 
 bench-peers: .venv-peers/installed ## Measure an agent's calls beside mem0, Chroma and LangGraph's store, on the texts in DATA (in .venv-peers).

@@ -155,7 +155,7 @@ clean: ## Remove the virtual environments and all caches.
 	@$(LANGCHAIN)/python $(PIP_INSTALL) --constraint infra/constraints-langchain.txt langchain-mcp-adapters
 	@touch $@
 
-# Palimpsest is there without the cluster, whose protobuf is too new for mem0.
+# Palimpsest without the extra `cluster`, which needs a protobuf too new for mem0.
 .venv-peers/installed: pyproject.toml infra/constraints-mem0.txt
 	@$(PYTHON) -m venv .venv-peers
 	@$(PEERS)/python $(PIP_INSTALL) --constraint infra/constraints-mem0.txt \

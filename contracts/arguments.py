@@ -92,7 +92,7 @@ class Constructed(ModelMetaclass):
 
 
 class ConstructedLight(type(Light)):  # type: ignore[misc]
-    """The same for parts of events, whose own constructors validate nothing."""
+    """The same for parts of events: the constructor of a `Light` validates nothing."""
 
     if not TYPE_CHECKING:
 

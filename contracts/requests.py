@@ -649,7 +649,7 @@ The writer adds the owner, as the log knows it, and the vector of a composed tex
 
 
 def target_of(request: OneCommand) -> str:
-    """The target of a request's one command, whose id follows from it and the request's id."""
+    """The target of a request's one command; with the request's id, it gives the command's id."""
     match request:
         case MergeRequest() | CombineRequest() | SeparateRequest() | WithdrawRequest():
             return "pair"

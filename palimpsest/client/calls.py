@@ -855,7 +855,7 @@ class Step(TypedDict):
 
 
 class Support(TypedDict):
-    """Another standing join of a member, beside the one that brought it."""
+    """Another standing join of a member, besides the one that brought it in."""
 
     joined_to: str
     decision: str

@@ -2,9 +2,10 @@
 # ruff: noqa: S608
 """Totals by day and policy, and the latest statements of each person, for the review page.
 
-They are counted in the tables of facts, whose rows never change and are keyed by position. So a row
-in two segments is counted once without the window over whole rows that the views need. For 100,000
-decisions the views took 250 to 600 ms, these queries take 10 to 80 ms on two cores.
+They are counted in the tables of facts, whose rows never change and are keyed by position. So
+distinct positions suffice to count a row in two segments once; the views also have to find the
+latest version of each row. For 100,000 decisions the views took 250 to 600 ms, and these queries
+take 10 to 80 ms on two cores.
 """
 
 from __future__ import annotations

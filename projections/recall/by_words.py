@@ -43,7 +43,10 @@ def ranked_by_words(ledger: Ledger, question: str, *, unembedded: bool = False) 
 
 
 class _AskedWords:
-    """The words of a question; if it is in Han alone, it is split like the text beside it."""
+    """The words of a question.
+
+    A question in Han alone is split as Japanese if the text that it is compared with is Japanese.
+    """
 
     def __init__(self, question: str) -> None:
         self._japanese = has_kana(question)

@@ -46,16 +46,16 @@ from palimpsest.streams.core.neighbour_lookup import NeighbourLookup, similarity
 from palimpsest.streams.core.text import identity_of
 
 FORGOTTEN = "forgotten"
-"""The reason for refusing a candidate, or the check that makes it wait: its text was forgotten."""
+"""The reason of a refusal, or the check that makes a candidate wait: its text was forgotten."""
 
 
 def admit_candidate(
     command: Admit, ledger: Ledger, policy: Policy, now: datetime
 ) -> list[AnyEvent]:
-    """One `decided` event; none for a known candidate; `invalid` for its id with other content.
+    """One `decided` event; none for a known candidate; `invalid` for a known id with other content.
 
-    A forgotten text is refused or waits, as the forgetting says; a refused candidate stays refused.
-    If a text waits, so do texts that the policy would take for rewordings of it.
+    A forgotten text is refused, waits or is allowed, as the forgetting says; a candidate that was
+    refused stays refused. If a text waits, so do texts that the policy would take for rewordings.
     """
     expires_at = expiry_of(command.candidate, policy, now)
     return [
@@ -96,8 +96,8 @@ def _admitted(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
 
 
 def rule_of_again(gone: Entry, occurred_at: datetime | None) -> Again:
-    """What happens to a forgotten text that arrives again, given when it says that it happened."""
-    assert gone.forgotten is not None, "it stands in the way"
+    """What happens to a forgotten text that arrives again and happened at the given time."""
+    assert gone.forgotten is not None, "the candidate was forgotten"
     if gone.forgotten.earlier and occurred_at is not None and occurred_at < gone.forgotten.at:
         return "refuse"
     return gone.forgotten.again
@@ -122,7 +122,7 @@ def _refused(command: Admit, now: datetime) -> Refused:
 
 def _withheld(command: Admit, gone: Entry, evidence: Evidence, now: datetime) -> Decided:
     """`pending`, and not living: a person decides whether the text may come back."""
-    assert gone.forgotten is not None, "it stands in the way"
+    assert gone.forgotten is not None, "the candidate was forgotten"
     event = _decided(command, "pending", command.content, None, evidence, now)
     data = structs.replace(event.data, withheld=gone.forgotten.cause)
     return structs.replace(event, data=data)
@@ -233,7 +233,7 @@ def _reworded(
 ) -> tuple[Neighbour, ...]:
     """The forgotten texts that a newcomer rewords, nearest first: `same_words` before all others.
 
-    Empty if a rule joins it to a living candidate that is as near: it then repeats that one.
+    Empty if a rule joins it to a living candidate that is at least as near.
     """
     near = {
         neighbour.candidate_id: neighbour

@@ -52,7 +52,7 @@ def set_living(ledger: Ledger, candidate_id: str, living: bool, touched: Touched
 
 
 def fold_accessed(ledger: Ledger, event: Accessed, touched: Touched) -> None:
-    """Count uses; the commands whose uses were added up here become known."""
+    """Count uses, and note the commands whose uses were added up in this event as carried out."""
     data = event.data
     if data.uses is not None:
         ledger.uses_recorded = event.time

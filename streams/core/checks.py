@@ -35,7 +35,7 @@ class Choice:
 
 @dataclass(slots=True)
 class CheckOutcome:
-    """What the checks found: a choice, or the neighbours that only a judge can tell apart."""
+    """What the checks found: a choice, and the neighbours that only a judge can tell apart."""
 
     choice: Choice | None = None
     gray: list[Neighbour] = field(default_factory=list)
@@ -44,7 +44,7 @@ class CheckOutcome:
 def run_checks(
     ledger: Ledger, admit: Admit, policy: Policy, lookup: NeighbourLookup
 ) -> CheckOutcome:
-    """The first check that joins decides; what the guard stops on the way is gray."""
+    """The first check that joins decides; neighbours that the guard stops on the way are gray."""
     outcome = CheckOutcome()
     if not admit.neighbours:
         return outcome
@@ -147,7 +147,7 @@ def in_zones(policy: Policy, admit: Admit, lookup: NeighbourLookup) -> list[Neig
 
 
 def _cosine_check(policy: Policy, admit: Admit) -> CosineCheck | None:
-    """The first cosine check, if the text is long enough for it."""
+    """The policy's first cosine check; None if the text is too short for it."""
     for check in policy.active:
         if isinstance(check, CosineCheck):
             return check if len(admit.content.text) >= check.min_characters else None
@@ -163,7 +163,7 @@ def _by_cosine(
 ) -> Choice | None:
     """The best neighbour's zone decides; a pair the model cannot tell apart is gray in every zone.
 
-    `looked_at`: the guard also checks gray pairs, because the judge's fallback would join them.
+    `looked_at`: the guard also looks at gray pairs, because the judge's fallback may join them.
     """
     if len(admit.content.text) < check.min_characters:
         return None

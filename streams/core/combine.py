@@ -20,7 +20,7 @@ def combine(command: Combine, ledger: Ledger, now: datetime) -> Result:
     """One `joined` event; refused if the pair may not be joined or waits for the judge.
 
     Like every automatic event it yields to separations of any rank (law L9). Its place is its own
-    position: it joins memories as they are now.
+    position, because it joins memories as they are now.
     """
     pair = pair_of(ledger, command.a, command.b)
     if isinstance(pair, Refusal):
@@ -31,7 +31,7 @@ def combine(command: Combine, ledger: Ledger, now: datetime) -> Result:
         return refusal
     if command.face == "text" and not usable(ledger, command.composition, newer.fields.namespace):
         return Refusal(
-            "unusable_text", "it is blank, has no source, or is another candidate's text"
+            "unusable_text", "the text is blank, has no source, or is another candidate's"
         )
     data = JoinedData(
         decision=command.decision,
@@ -60,11 +60,11 @@ def hindrance_of(ledger: Ledger, older: Entry, newer: Entry) -> Refusal | None:
 
 
 def _forestalled(older: Entry, newer: Entry) -> Refusal | None:
-    """A refusal if the judge is being asked about the two memories, which is settled first."""
+    """A refusal while the judge is being asked about the two memories."""
     waits = _asking(older.memory, newer.memory) or _asking(newer.memory, older.memory)
     if waits is None:
         return None
-    return Refusal("pending", f"candidate {waits.id} waits for the judge's word about the two")
+    return Refusal("pending", f"candidate {waits.id} waits for the judge's answer about the two")
 
 
 def _asking(asking: Memory, about: Memory) -> Entry | None:

@@ -24,8 +24,8 @@ from palimpsest.streams.core.text import search_hash
 class Spoke(NamedTuple):
     """The candidate that spoke for a memory before an event; `hash` is that of a composed text.
 
-    `certain`: this text was compared, whatever the policy searched. Otherwise only under
-    `search: memories`; under `search: candidates` the candidate's own text was compared.
+    `certain`: this text was compared, whatever the policy searched. Otherwise it was compared only
+    under `search: memories`, and the candidate's own text under `search: candidates`.
     """
 
     speaker: str
@@ -101,8 +101,8 @@ def _speaker_of(ledger: Ledger, verdict: Verdict) -> Spoke | None:
 def _faces(ledger: Ledger, ids: Iterable[str]) -> dict[str, Spoke]:
     """The composed faces that a batch run compared; it names each face by its speaker.
 
-    A candidate that no longer speaks was displaced by another join of the run, and had spoken with
-    its own text.
+    A candidate that no longer speaks is left out: another join of the run displaced it, and its own
+    text was compared.
     """
     return {
         entry.id: Spoke(entry.id, search_hash(composition.content), True)

@@ -41,7 +41,7 @@ def concatenated(
 
 
 def recompositions(ledger: Ledger) -> Iterator[Recomposition]:
-    """The concatenated texts that lost a source, made again of the sources that are left.
+    """The concatenated texts that lost a source, made again from the sources that are left.
 
     Texts that cannot be kept are left out. No judge is asked: the same rule makes them again.
     """

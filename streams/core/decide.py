@@ -56,8 +56,8 @@ def decide(
 ) -> list[AnyEvent]:
     """The events that a command causes; none if it was carried out before.
 
-    `now` is the runtime's clock; within an owner the recorded time never goes back. Candidates that
-    expire by then must have been expired in the ledger (`advance`).
+    `now` is the runtime's clock; within an owner the recorded time never goes back. Call `advance`
+    first, so that candidates that expire by `now` are expired in the ledger.
     """
     now = ledger.at(now)
     if isinstance(command, Admit):
@@ -154,9 +154,9 @@ Done = list[tuple[AnyEvent, Touched]]
 
 
 def execute(command: Admit | Operation, ledger: Ledger, policy: Policy, now: datetime) -> Done:
-    """Decide, fold, and settle what this change freed; each event with what it touched.
+    """Decide, fold, and settle by the answers that this freed; return what each event touched.
 
-    A newcomer frees nothing. If a request has many commands, its last one settles what is free.
+    A newcomer frees no answer. If a request has many commands, the last one settles for all.
     """
     advance(ledger, ledger.at(now))
     done = [(event, evolve(ledger, event)) for event in decide(command, ledger, policy, now)]
@@ -185,7 +185,7 @@ def _unasked(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> D
 
 
 def _settle_due(command: Operation, ledger: Ledger, policy: Policy, now: datetime) -> Done:
-    """Settle by the answers that nothing holds back any more, oldest first.
+    """Settle by the answers that nothing holds back any longer, oldest first.
 
     It reads the ledger, not the event, so a command that a crash cut short is finished on a retry.
     """

@@ -43,7 +43,7 @@ def edge_of(
 
 
 def _differs(older: Entry, newer: Entry, join: Join, evidence: Evidence | None) -> tuple[str, ...]:
-    """How an exact repeat differs; computed for older events, which do not say it."""
+    """How an exact repeat differs; computed for older events, which do not say so."""
     if evidence is not None and evidence.differs:
         return evidence.differs
     if join.face != "repeat" or newer.distinct is older.distinct:

@@ -19,7 +19,7 @@ class Head(TypedDict):
 
 
 def head(command: OwnerCommand, subject: str, now: datetime, step: int = 0) -> Head:
-    """The envelope of the event at a command's `step`; its id follows from both."""
+    """The envelope of a command's event number `step`; its id follows from command and step."""
     return {
         "id": event_id(command.command_id, str(step)),
         "subject": subject,

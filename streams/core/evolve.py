@@ -101,14 +101,14 @@ from palimpsest.streams.core.walk import (
 def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
     """Fold one event into its owner's ledger; a known event changes nothing.
 
-    Raises KeyError if an event names a candidate or decision that the log does not hold.
+    Raises KeyError if an event names a candidate or decision that the ledger does not have.
     """
     touched = Touched()
     if event.id in ledger.events:
         return touched
     ledger.events.add(event.id)
     if isinstance(event, PolicySet) and event.data.changes_models:
-        # It belongs to the store, and takes no place among the owner's events.
+        # A policy belongs to the store, and takes no place among the owner's events.
         fold_models(ledger, event, touched)
         return touched
     ledger.seen += 1
@@ -324,8 +324,8 @@ def _closes(ledger: Ledger, entry: Entry, event: Settled) -> bool:
     """Whether an event that kept a candidate apart closes its question.
 
     It does if nobody answered, or if the text to compose with a neighbour could not be composed.
-    Such a neighbour counts only if it is not yet separated from the candidate, and stands before
-    the first that is in the candidate's memory: the other answers wait, as if they had come before
+    Such a neighbour counts only if it is not yet separated from the candidate, and comes before the
+    first neighbour in the candidate's memory: the other answers wait, as if they had come before
     the separation or the join. A person's statement closes a question by itself. In older logs,
     which name no speakers, every verdict that kept both closed it.
     """

@@ -12,7 +12,7 @@ from palimpsest.streams.core.ledger import Distinct, Entry, Ledger
 from palimpsest.streams.core.text import bare, differences, folded, identity_of, search_hash
 
 FOLDED = "folded"
-"""The check of an exact repeat that is not verbatim."""
+"""The check that the evidence of an exact repeat names if the repeat is not verbatim."""
 
 
 class Twin(NamedTuple):
@@ -23,7 +23,10 @@ class Twin(NamedTuple):
 
 
 def verbatim_target(ledger: Ledger, namespace: str, content: Content) -> Entry | None:
-    """The candidate that a verbatim repeat joins; for older events, any with its search form."""
+    """The candidate that a verbatim repeat joins, if there is one.
+
+    Older events have no verbatim hash: a candidate with the same search form counts for them.
+    """
     if content.verbatim is not None:
         distinct = ledger.distinct(namespace, identity_of(content))
         return distinct.target if distinct else None
@@ -34,7 +37,7 @@ def verbatim_target(ledger: Ledger, namespace: str, content: Content) -> Entry |
 def folded_target(
     ledger: Ledger, candidate: CandidateFields | Candidate, content: Content, policy: Policy
 ) -> Twin | None:
-    """The living candidate to join for a repeat that is exact by the policy, but not verbatim.
+    """The living candidate that a text repeats exactly by the policy, but not verbatim; or None.
 
     As in every check, candidates of a protected category neither join nor are joined.
     """
@@ -68,7 +71,8 @@ def forgotten_text(ledger: Ledger, namespace: str, content: Content) -> Entry | 
 def forgotten_words(ledger: Ledger, namespace: str, text: str) -> list[Entry]:
     """The forgotten candidates whose search form has the same words as this text's.
 
-    So the texts may differ in punctuation, white space and case.
+    So the texts may differ in punctuation, white space and case. Texts that may be said again
+    (`again` is `allow`) are left out.
     """
     scope = ledger.scopes.get(namespace)
     words = bare(text) if scope is not None and scope.forgotten_words else ""
@@ -84,7 +88,7 @@ def is_protected(distinct: Distinct, categories: tuple[str, ...]) -> bool:
 
 
 def _first(texts: Iterable[Distinct]) -> Distinct | None:
-    """The text with the earliest target; living before retracted targets, composed texts last."""
+    """The text to join: first living targets, then texts with a candidate, then the earliest."""
     targets = [(text, target) for text in texts if (target := text.target) is not None]
     if not targets:
         return None

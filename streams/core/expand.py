@@ -35,7 +35,7 @@ from palimpsest.streams.core.separations import agreed, is_separated_beside
 
 
 def unmerge_commands(ledger: Ledger, request: UnmergeRequest) -> list[Unmerge]:
-    """One command for each join that a request names, including those it did before a crash.
+    """One command for each join that a request names, including those it reversed before a crash.
 
     For a memory: all joins but exact repeats, a person's first, because they may support others. If
     there are none, the command names another decision, whose refusal says why.
@@ -171,7 +171,7 @@ def _reinstate(ledger: Ledger, request: ReinstateRequest, decision_id: str) -> R
 def take_out(
     ledger: Ledger, request: UnmergeRequest | ReinstateRequest, edge: Edge, consequence_of: str
 ) -> Unmerge:
-    """Reverse a join because of what the request does with another one; this separates nothing."""
+    """Reverse a join as a consequence of what the request does to another; separates nothing."""
     return Unmerge(
         **command_head(request, ledger.owner_id, edge.id),
         decision_id=edge.id,
@@ -261,7 +261,7 @@ def _taken_out(selection: JoinSelection, edge: Edge) -> bool:
 
 
 def reinstate_one(request: ReinstateManyRequest, decision_id: str) -> ReinstateRequest:
-    """The request about one of many joins; the same one if the bulk request is repeated."""
+    """The request about one of many joins; it has the same id if the bulk request is repeated."""
     return ReinstateRequest(
         request_id=event_id(request.request_id, decision_id),
         actor=request.actor,

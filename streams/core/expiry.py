@@ -1,8 +1,8 @@
 """Expiry: candidates become hidden from reads and newcomers at a set moment (docs/expiry.md).
 
-Expiring records no event: it follows from the moment of a query, or of the event that is decided or
-folded. A ledger knows which candidates have expired at its moment, and `advance` moves it to
-another one: a decision rests on the moment that its event records.
+Expiring records no event: whether a candidate has expired follows from the moment of a query, or of
+the event that is decided or folded. A ledger knows which candidates have expired at its own moment,
+and `advance` moves it to another one: a decision rests on the moment that its event records.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from palimpsest.streams.core.touched import Touched
 def advance(ledger: Ledger, moment: datetime) -> None:
     """Move a ledger to a moment: exactly the candidates whose time has come are expired.
 
-    Their rows and faces are marked to be read again by searches. If the clock goes back after a dry
-    run, so does the ledger.
+    It marks their rows and faces, so that searches read them again. If the clock goes back after a
+    dry run, so does the ledger.
     """
     expiring = ledger.expiring
     if ledger.moment is not None and moment < ledger.moment:
@@ -46,7 +46,7 @@ def _go_back(ledger: Ledger, moment: datetime) -> None:
 
 
 def begin_expiry(ledger: Ledger, entry: Entry) -> None:
-    """Note when a candidate expires, by the ledger's time; it may have expired already."""
+    """Note when a candidate expires, or that it has already expired at the ledger's last time."""
     at = entry.expires_at
     entry.expired = at is not None and ledger.last_time is not None and at <= ledger.last_time
     if at is not None and not entry.expired:
@@ -94,7 +94,7 @@ def set_expiry(command: SetExpiry, ledger: Ledger, now: datetime) -> Result:
 def fold_expiry_set(ledger: Ledger, event: ExpirySet, touched: Touched) -> None:
     """Change an expiry; if the text is current again, repeats of it join it again.
 
-    A person's stands until a person takes it back, that is, sets the previous one.
+    An expiry that a person set stands until a person sets the one before it again.
     """
     entry, data = ledger.entries[event.data.candidate_id], event.data
     if entry.pins and data.expires_at == entry.pins[-1].data.was:

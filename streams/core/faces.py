@@ -29,7 +29,7 @@ class Lacking(NamedTuple):
 class Face(NamedTuple):
     """The text that speaks, a candidate's or a composed one, and the faces that it displaced.
 
-    `text_id` is the event that brought a composed text, `composed` its form in the scope.
+    `text_id` is the event that brought a composed text, `composed` its distinct text in the scope.
     `displaced` maps texts (`Distinct.said`) to the face that an exact repeat of them brings back.
     `behind` are the texts that bring this face back once it is displaced itself. `chosen`: a person
     or an agent chose it, or the judge replaced a chosen one by it. `former` are the texts that
@@ -116,7 +116,7 @@ def fold_face(members: Sequence[Entry], edges: Iterable[Edge]) -> tuple[Face, bo
     edges = list(edges)
     texted = any(edge.texts for edge in edges)
     by_id = {entry.id: entry for entry in members} if texted else {}
-    ordered = sorted(edges, key=lambda edge: _moment(edge, by_id))
+    ordered = sorted(edges, key=lambda edge: _fold_order(edge, by_id))
     refold = not all(entry.living for entry in members) or any(
         edge.texts and _first_does_not_stand(edge, by_id) for edge in ordered
     )
@@ -132,8 +132,8 @@ def _first_does_not_stand(edge: Edge, by_id: Mapping[str, Entry]) -> bool:
     return found is None or found[0] != next(iter(edge.texts))
 
 
-def _moment(edge: Edge, by_id: Mapping[str, Entry]) -> tuple[int, bool, int]:
-    """When a join takes effect: at its place, but a composed text not before its newest source.
+def _fold_order(edge: Edge, by_id: Mapping[str, Entry]) -> tuple[int, bool, int]:
+    """A sort key: a join takes effect at its place, but a composed text after its newest source.
 
     The judge composes late, from a face that may have come after the newcomer. At the newcomer's
     place, the text would be displaced by what that face had displaced (law L10).
@@ -217,7 +217,7 @@ def _composed(
     edge: Edge, text_id: str, text: Composition, by_id: Mapping[str, Entry], a: Face, b: Face
 ) -> Face:
     speaker = newest([by_id[source] for source in text.sources])
-    assert edge.composed is not None, "a join with texts has their forms"
+    assert edge.composed is not None, "a join keeps the distinct texts of its compositions"
     face = Face(speaker, text, text_id, edge.composed[text_id])
     if edge.ranked:
         face = face._replace(behind=_behind(face, a, b))
@@ -267,7 +267,8 @@ def _without(displaced: dict[str, Face], face: Face) -> Mapping[str, Face]:
 def _repeated(edge: Edge, face: Face, newcomer: Face, by_id: Mapping[str, Entry]) -> Face:
     """The face after a repeat, which may bring a displaced face back.
 
-    Not if its text is a source of the standing composition, or happened before the current face.
+    Not if the repeated text is a source of the standing composition, or if the repeat happened
+    before the current face.
     """
     said = _repeats(edge, newcomer)
     back = face.displaced.get(said)
@@ -290,8 +291,9 @@ def _repeats(edge: Edge, newcomer: Face) -> str:
 def _lacking(edge: Edge, by_id: Mapping[str, Entry], a: Face, b: Face) -> Lacking | None:
     """The sources to recompose a lost text from: those of the two parts' faces at this place.
 
-    If a part lacks its own text, the sources for that text. In older logs, the remaining sources of
-    the lost text. None if fewer than two distinct texts remain: a single one speaks for itself.
+    A part that lacks a composed text itself gives the sources of that text. For joins of older
+    logs, they are the remaining sources of the lost text. None if fewer than two distinct texts
+    remain: a single one speaks for itself.
     """
     parts = (*_to_compose(a), *_to_compose(b))
     sources = parts if edge.ranked else next(iter(edge.texts.values())).sources

@@ -45,7 +45,7 @@ def by_frame(hits: Sequence[Hit], same: Callable[[Hit, Hit], bool]) -> list[list
 class Framed(Struct, eq=False):
     """A memory in the form that frames compare: one of its texts, and its keys.
 
-    Only few are read, because most pairs share no key.
+    A text is read only when needed, because most pairs share no key.
     """
 
     memory: Memory

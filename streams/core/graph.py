@@ -13,7 +13,7 @@ from palimpsest.streams.core.ledger import Edge, Entry, Memory, SplitMemory
 
 _PLACE = attrgetter("place")
 FEW = 64
-"""Up to this many members are deleted one by one, each of which shifts the rest of the list."""
+"""Up to this many members are deleted one by one; each deletion shifts the rest of the list."""
 
 
 def begin(entry: Entry) -> Memory:
@@ -172,9 +172,10 @@ def update_of(entry: Entry) -> Edge | None:
 
 
 def joins_of_update(edge: Edge) -> tuple[Edge, ...]:
-    """The joins that an update made: its candidate's, and the memory's.
+    """The joins that an update made: usually one.
 
-    There are two if another memory had its text, but says something else by now.
+    There are two if another memory once had the text but says something else by now: the new
+    candidate joins that memory, and the updated memory joins the new candidate.
     """
     brought = edge.winner
     own = next((edge for edge in brought.edges if edge.id == brought.decision_id), None)
@@ -187,10 +188,10 @@ def joins_of_update(edge: Edge) -> tuple[Edge, ...]:
     return joins if edge in joins else (edge,)
 
 
-def current(entry: Entry) -> Entry:
-    """The candidate of the last update of the same text, or the candidate itself.
+def latest_wording(entry: Entry) -> Entry:
+    """The living candidate of the latest update of a candidate's text, or the candidate itself.
 
-    Only updates of that text count, whatever else the memory has.
+    Updates of the memory's other texts do not count.
     """
     own = update_of(entry)
     base = entry if own is None else own.other(entry)

@@ -36,7 +36,7 @@ def index_entry(ledger: Ledger, entry: Entry, distinct: Distinct, event: Decided
 def distinct_text(ledger: Ledger, namespace: str, content: Content) -> Distinct:
     """The scope's distinct text of a content; a new one if there is none or that one is `over`.
 
-    Older events recorded no vector for a repeat: it gets that of the text that it repeats.
+    Older events recorded no vector for a repeat: its text gets that of the text that it repeats.
     """
     scope, hashed = ledger.scope(namespace), identity_of(content)
     found = scope.by_hash.get(hashed)
@@ -150,8 +150,8 @@ def index_face(ledger: Ledger, memory: Memory, touched: Touched) -> None:
 def keep_lost_texts(ledger: Ledger, event_id: str, touched: Touched) -> None:
     """Keep which texts must be recomposed in the memories that an event changed.
 
-    If the remaining sources change, it becomes another question. The judge is not asked about a
-    concatenated text: the rule that made it makes it again.
+    If the remaining sources of a text change, the question to the judge is a new one. The judge is
+    not asked about a concatenated text: the rule that made it makes it again.
     """
     if not ledger.composed_by:
         return

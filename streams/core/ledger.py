@@ -38,12 +38,12 @@ class Distinct(Struct, eq=False):
     """The candidates of a scope that have the same verbatim text: one row of the search index.
 
     `hash` is that of the verbatim text, and `search_hash` that of its search form. `said` is the
-    key by which faces recognise the text: its `hash`, unless the first event with it is an older
-    one, which has only the hash of the search form. `alias` is the newest source of a composed text
-    that has no candidate of its own yet; until it has one there is no `row`. `composed_for` are the
-    joins, including reversed ones, for which the text was composed. `vector` is of the model in
-    force, and `beside` are those of other models, by model; `model` is the model in force, set once
-    that has changed.
+    key by which faces recognise the text: its `hash`, or the hash of its search form if the first
+    event with the text is an older one that recorded only that. As long as no candidate has a
+    composed text as its own, `alias` is the newest source of the text, and there is no `row`.
+    `composed_for` are the joins, including reversed ones, for which the text was composed. `vector`
+    is of the model in force, and `beside` has those of other models, by model; `model` is the model
+    in force, set once that has changed.
     """
 
     hash: str
@@ -60,7 +60,7 @@ class Distinct(Struct, eq=False):
     beside: dict[str, Vector] | None = None
 
     def vector_of(self, model: str) -> Vector | None:
-        """Its vector of a model, whether that is in force or not."""
+        """Its vector of a model, whether or not that model is in force."""
         if self.vector is not None and self.vector.model == model:
             return self.vector
         return None if self.beside is None else self.beside.get(model)
@@ -69,8 +69,8 @@ class Distinct(Struct, eq=False):
     def target(self) -> Entry | None:
         """The candidate that a repeat joins: the earliest current, else the earliest, else alias.
 
-        Never one that was forgotten or whose memory was: a newcomer does not bring it back. Nor one
-        that has expired: its text may be said anew.
+        It is never one that was forgotten, or whose memory was, because a newcomer does not bring
+        it back; nor one that has expired, because its text may be said anew.
         """
         if (living := self.lives_outside(())) is not None:
             return living
@@ -83,7 +83,7 @@ class Distinct(Struct, eq=False):
     def over(self) -> bool:
         """Whether all candidates with this text have expired: a repeat begins another `Distinct`.
 
-        Not if one of them was forgotten: the forgetting still applies to repeats.
+        If one of them was forgotten, the text is not over: the forgetting still applies to repeats.
         """
         said = self.members or self._newest_source
         return (
@@ -113,13 +113,13 @@ class Distinct(Struct, eq=False):
 
     @property
     def guarded(self) -> Entry | None:
-        """The forgotten candidate because of which rewordings of this text wait for a person."""
+        """The forgotten candidate that makes rewordings of this text wait for a person, if any."""
         gone = self.forgotten
         return gone if gone is not None and gone.forgotten and gone.forgotten.guards else None
 
     @property
     def representative(self) -> Entry | None:
-        """The earliest living candidate with this text, expired or not, which represents it."""
+        """The earliest living candidate with this text, expired or not."""
         for entry in self.members:  # runs for every event, in a third of a generator's time
             if entry.living:
                 return entry
@@ -134,14 +134,14 @@ class Distinct(Struct, eq=False):
         return None
 
     def lives_outside(self, homes: Collection[Memory]) -> Entry | None:
-        """A current candidate, outside of these memories, with this text or as its speaker."""
+        """A current candidate outside these memories that has this text, or speaks it as a face."""
         for entry in self.members:
             if entry.living and not entry.expired and entry.memory not in homes:
                 return entry
         return self.spoken_outside(homes)
 
     def spoken_outside(self, homes: Collection[Memory]) -> Entry | None:
-        """The alias or speaker of another current memory whose composed face is this text."""
+        """The alias, or else the speaker, of another current memory with this composed face."""
         for join in self.composed_for:
             memory = join.newer.memory
             if not join.standing or memory in homes or not memory.current:
@@ -157,7 +157,7 @@ class Distinct(Struct, eq=False):
 class Answered:
     """The verdicts that arrived together about one candidate, and who sent them.
 
-    `order` counts the owner's events.
+    `order` is the number of their event among the owner's.
     """
 
     event_id: str
@@ -173,7 +173,7 @@ class Answered:
 class Answer:
     """A verdict on a candidate and a neighbour, the speaker compared, and what came with it.
 
-    `while_retracted`: one of the two was retracted at the time, so it waits for a restoration.
+    `while_retracted`: one of the two was retracted when it came, so it waits for a restoration.
     """
 
     verdict: Verdict
@@ -186,7 +186,8 @@ class Answer:
 class Forgetting:
     """The request that forgot a candidate, the time, and what happens if its text comes again.
 
-    `order` counts the owner's events; a newcomer that waits because of it has 0, before all others.
+    `order` is the number of its event among the owner's. A newcomer that waits because of a
+    forgetting has one, too, with `order` 0.
     """
 
     cause: str
@@ -197,7 +198,7 @@ class Forgetting:
 
     @property
     def waits(self) -> bool:
-        """Whether it belongs to a waiting newcomer, which a person may admit."""
+        """Whether its candidate is a newcomer that waits until a person admits it."""
         return self.order == 0
 
     @property
@@ -207,7 +208,7 @@ class Forgetting:
 
 
 class Retraction(NamedTuple):
-    """The request that retracted a candidate; `order` counts the owner's events."""
+    """The request that retracted a candidate; `order` is its event's number among the owner's."""
 
     cause: str | None
     order: int
@@ -219,23 +220,24 @@ _UNANSWERED: Mapping[str, Sequence[Answer]] = MappingProxyType({})
 
 
 class Entry(Struct, eq=False):
-    """One candidate. `place` is its arrival in the owner's log, the order of everything.
+    """One candidate. `place` is the number of its first event among the owner's: its arrival.
 
-    `moment` is when it happened, if the log says so. Its question to the judge: `asked` are the
-    neighbours, handed over by the decision `asked_by`; `asks_beside`: its first decision also
-    joined it; `closed`: it was kept for lack of an answer. `answers` are the verdicts, by
-    neighbour. `streams.core.walk` derives from them `pending`, `open` (the ids still unanswered)
-    and `held` (a neighbour whose answer joins but is held back).
-    `forgotten` is set if it was forgotten, or if it is a newcomer that waits because of that.
-    `apart` are the split memories that it was part of, `updates` the updates that displaced it.
-    `text_number` counts the owner's texts up to and including its own. `expires_at` is when it
-    becomes hidden; `expired` refers to the ledger's moment; `pins` are the events by which persons
-    decided that, unless it was taken back.
+    `moment` is when it happened, if the log says so. Its question to the judge is about the
+    neighbours `asked`, named by the decision `asked_by`. `asks_beside`: its first decision asked
+    the judge and also joined it. `closed`: the question ended without an answer, and the candidate
+    was kept. `answers` are the verdicts, by neighbour. From these `streams.core.walk` derives
+    `pending`, `open` (the neighbours without an answer) and `held` (a neighbour whose answer joins,
+    but is held back).
+    `forgotten` is set if it was forgotten, or if it is a newcomer that waits because of a
+    forgetting. `apart` are the split memories that it was part of, `updates` the updates that
+    displaced it. `text_number` counts the owner's texts up to and including its own. `expires_at`
+    is when it becomes hidden, and `expired` whether it is at the ledger's moment; `pins` are the
+    events by which persons set that time, except those taken back.
     An entry is *current* while it is living and has not expired.
 
-    A msgspec struct, like texts and `Touched`: one is created for each event, in a quarter of a
-    dataclass's time. Most have no join, answer or separation, and share empty values, because there
-    are as many entries in memory as candidates.
+    Like texts and `Touched` it is a msgspec struct, because one is created for each event, in a
+    quarter of the time that a dataclass takes. Most entries have no join, answer or separation, and
+    share empty values, because there are as many entries in memory as candidates.
     """
 
     id: str
@@ -288,13 +290,13 @@ class Edge:
     """A join. `place` orders the fold of the face.
 
     `texts` are its compositions by the events that brought them, oldest first, and `composed` the
-    scope's distinct texts of them. `ranked`: the faces of both parts stand behind the winner (in
-    events that name their speakers). The face was chosen by: a person if `former`, and with
-    `chosen` that is the `winner`'s own text; a rule that does not go by time if `outright`; an
-    update if `over`, the candidate that had spoken until then; the judge if `forward`, the speaker
-    that it replaced. `differs` says how an exact repeat that is not verbatim differs. `cause` is
-    the request that the join belongs to, `reversed_by` the reversal; `freed`: made by an answer
-    that had been held back. `order` counts the owner's events.
+    distinct texts of these. `ranked`: a repeat of either part's face brings back the winner, once
+    that is displaced (in events that name their speakers). Who chose the face: a person if `former`
+    (with `chosen`, the `winner`'s own text); a rule that ignores time if `outright`; an update if
+    `over` is set, to the candidate that spoke until then; the judge if `forward` is set, to the
+    speaker that was replaced. `differs` says how an exact repeat that is not verbatim differs.
+    `cause` is the request that the join belongs to, `reversed_by` the reversal; `freed`: made by an
+    answer that had been held back. `order` is the number of its event among the owner's.
     """
 
     id: str
@@ -329,7 +331,7 @@ class Edge:
 
     @property
     def folded(self) -> bool:
-        """Whether its texts differ in more than the case at the start of a sentence."""
+        """Whether it joins a repeat that differs in more than the case of sentence starts."""
         return any(kind != "sentence_case" for kind in self.differs)
 
     @property
@@ -339,7 +341,7 @@ class Edge:
 
     @property
     def repeats_a_composition(self) -> bool:
-        """Whether the newcomer repeats a text composed of the other's."""
+        """Whether the newcomer repeats a text that was composed from the other candidate's."""
         return self.exact and self.newer.distinct is not self.older.distinct
 
     @property
@@ -356,9 +358,9 @@ class Edge:
 class Reversal:
     """The event that reversed a join, its request, and the join it is a consequence of, if any.
 
-    `order` counts the owner's events; `rank` is that of the statement. `apart` is the memory that
-    the request split, if it separated the pair. `withdrew`: it undid an update, and retracted the
-    newcomer's text, which was living until then.
+    `order` is the event's number among the owner's; `rank` is that of the statement. `apart` is the
+    memory that the request split, if it separated the pair. `withdrew`: it undid an update, and
+    retracted the newcomer, which was living until then.
     """
 
     event_id: str
@@ -373,11 +375,11 @@ class Reversal:
 class Memory:
     """A connected component of standing joins; `members` by arrival.
 
-    Its face is folded on first use, and continued by later joins as long as it need not be folded
-    again. `texted`: a text was composed for one of its joins. `apart` is set while a request splits
-    the memory that this is a part of; `divided` are the members that a request has separated from
-    others, if any. No member or join comes after `last_place`. `updated` is the time of the last
-    event that touched it, `seen` the number of that event among the owner's.
+    Its face is folded on first use; later joins continue it, unless it has to be folded again from
+    the start. `texted`: a text was composed for one of its joins. `apart` is set while a request
+    splits the memory that this is a part of; `divided` are the members that a request has separated
+    from others, if any. No member or join comes after `last_place`. `updated` is the time of the
+    last event that touched it, `seen` the number of that event among the owner's.
     """
 
     __slots__ = (
@@ -414,7 +416,7 @@ class Memory:
 
     @property
     def text(self) -> str:
-        """The text of the face; of a single candidate, whose face is not kept, without a face."""
+        """The text of the face; for a single candidate, its own, without making a face."""
         return self.members[0].text if len(self.members) == 1 else self.face.text
 
     def keep_face(self, face: Face) -> None:
@@ -444,7 +446,7 @@ class Memory:
 
     @property
     def living(self) -> bool:
-        """Whether any member is living: else it is not recalled."""
+        """Whether any member is living; a memory without one is not recalled."""
         return self.members[0].living or any(entry.living for entry in self.members)
 
     @property
@@ -457,7 +459,7 @@ class Memory:
 
     @property
     def expires_at(self) -> datetime | None:
-        """When it becomes hidden: when its last living member expires; None means never."""
+        """When its last living member expires, which hides it; None means never."""
         last: datetime | None = None
         for entry in self.members:
             if entry.living:
@@ -495,9 +497,11 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A candidate's former question, and the decision that replaced or closed it.
+    """A candidate's former question, which was replaced or closed by an event.
 
-    `order` counts the owner's events; `cause` is the request because of which it was closed.
+    `decision` is the one with which it began, and `replaced_by` the decision that asks now: for a
+    closed question, the one that had asked it. `order` is the number of the replacing or closing
+    event among the owner's; `cause` is the request that led to closing it.
     """
 
     decision: FirstDecision | Settlement
@@ -519,9 +523,10 @@ class Lost:
 class Statement:
     """A statement about a pair; the latest of the highest rank holds (docs/design.md).
 
-    `order` counts the owner's events. `text` is the composed text that it is about: it holds while
-    that text stands. `back` is the join that it reinstated; it `only_takes_back` if a reversal of
-    the same rank or a higher one is taken back, so that nothing new is stated.
+    `order` is the number of its event among the owner's. `text` is the event of the composed text
+    that it is about, if any; it holds while that text stands. `back` is the join that it
+    reinstated; `only_takes_back`: the reversal that it took back was of the same rank or a higher
+    one, so that nothing new is stated.
     """
 
     event_id: str
@@ -536,10 +541,11 @@ class Statement:
 
 @dataclass(slots=True, eq=False)
 class SplitMemory:
-    """A memory that a single request took apart: the ends of its reversals, with how many stand.
+    """A memory that a single request took apart.
 
-    Only the reversals are recorded, so it grows with the memory and not with its pairs. `order` is
-    that of the latest one.
+    `ends` counts, for each candidate, the reversals of its joins by the request that still stand.
+    Only these are recorded, so it grows with the memory and not with its pairs. `order` is that of
+    the latest reversal.
     """
 
     cause: str
@@ -561,11 +567,11 @@ class LastRun:
 class Scope:
     """A namespace of the owner: distinct texts in the order of arrival, and by hash.
 
-    `by_search` has them by the hash of their search form. `changed` are the rows whose vector or
-    life changed, in order; `faces` are the first members of memories that began, changed or ended,
-    in order: a search index reads on from where it stopped. `forgotten` are the texts whose
-    rewordings may have to wait for a person, appended again when they change; `forgotten_words` has
-    them by the words of their search form.
+    `by_search` has them by the hash of their search form. `changed` are the rows whose vector
+    changed, or that became living, retracted or hidden; `faces` are the first members of memories
+    that began, changed or ended. Both are in order, and a search index reads on from where it
+    stopped. `forgotten` are the texts whose rewordings may have to wait for a person, appended
+    again when they change; `forgotten_words` has them by the words of their search form.
     """
 
     namespace: str
@@ -581,7 +587,7 @@ class Scope:
 
 @dataclass(slots=True)
 class Ledger:
-    """All that the log says of one owner.
+    """All that the log says about one owner.
 
     `statements` are the statements about pairs, oldest first; `separations` are the pairs by the
     event that separated them. `held` are candidates with an answer that something holds back or has
@@ -599,7 +605,7 @@ class Ledger:
     runs, by step. `uses_recorded` is when gathered uses were last recorded.
     `turned_away` are candidates that were refused because their text was forgotten.
     `retractions` are those in force, except forgettings, by candidate. `names` are the names that
-    texts may call the owner by. `unembedded` are the texts without a vector because the model was
+    texts may call the owner by. `unembedded` are the texts that lack a vector because the model was
     down, by the first candidate of each.
     `expiring` is a heap of the candidates that will expire, by time and the event that set it;
     `moment` is the latest moment at which one was found to have expired (`streams.core.expiry`).
@@ -666,7 +672,7 @@ class Ledger:
         return [row for row in rows if row.vector is not None and not row.vector.covers_text]
 
     def at(self, now: datetime) -> datetime:
-        """`now`, or the last decision's time if the clock went back."""
+        """`now`, or the time of the last event if the clock went back."""
         return now if self.last_time is None or now > self.last_time else self.last_time
 
     def dissolve(self) -> None:

@@ -27,7 +27,7 @@ _NO_SPACES = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
     r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-"""Characters of scripts without spaces: words of others end before them (Googleで働く)."""
+"""Characters of scripts without spaces: words of other scripts end before them (Googleで働く)."""
 _IN_WORD = rf"[^\W{_NO_SPACES}]"
 _DOMAIN = rf"{_IN_WORD}(?:{_IN_WORD}|-)*"
 # An address starts at its first character, a host at a label, and schemes, labels and groups of
@@ -108,7 +108,7 @@ def canonical(text: str, *, turkish: bool = False) -> str:
 
 
 def asked_of(query: str, *, turkish: bool = False) -> Words:
-    """The words of a query, without what is attached to the first and the last."""
+    """The words of a query, without attached words or endings at its beginning and its end."""
     plain = canonical(query, turkish=turkish)
     return words_of(_ATTACHED_TO_QUERY.sub("", plain) if "'" in plain else plain)
 
@@ -238,7 +238,7 @@ def _is_asked(asked: str, word: str, *, before: bool, after: bool) -> bool:
 
 
 def _starts(needle: tuple[str, ...], parts: tuple[str, ...]) -> Iterable[int]:
-    """The places where a needle may begin, given where all but its first and last parts occur."""
+    """The places where a needle may begin: where all but its first and last parts occur."""
     inner = needle[1:-1]
     if not inner:
         return range(len(parts) - len(needle) + 1)

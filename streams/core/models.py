@@ -15,10 +15,9 @@ from palimpsest.streams.core.touched import Touched
 
 
 def take_vector(distinct: Distinct, vector: Vector, *, ahead: bool = False) -> None:
-    """Give a text a recorded vector: in force, or `beside` it if it is of another model.
+    """Give a text a recorded vector: as the one in force, or in `beside` if it is of another model.
 
-    Before the model of an owner has ever changed, only vectors recorded `ahead` are kept in
-    `beside`.
+    As long as the owner's model has never changed, only vectors recorded `ahead` go to `beside`.
     """
     beside = ahead if distinct.model is None else vector.model != distinct.model
     if beside:
@@ -45,7 +44,7 @@ def fold_models(ledger: Ledger, event: PolicySet, touched: Touched) -> None:
 
 
 def no_longer_unembedded(ledger: Ledger, model: str) -> dict[str, bool]:
-    """The texts that wait for a vector, but have one of this model, as in `Touched.unembedded`."""
+    """The texts that wait for a vector but have one of this model, as for `Touched.unembedded`."""
     waiting = ledger.unembedded.items()
     return {first: False for first, text in waiting if text.vector_of(model) is not None}
 
@@ -58,9 +57,9 @@ def texts_of(ledger: Ledger) -> Iterator[Distinct]:
 
 
 def lacking(ledger: Ledger, model: str) -> Iterator[tuple[str, str | None, Distinct]]:
-    """The texts without a vector of a model: a candidate, a composed text's event, and the text.
+    """The texts without a vector of a model, each after a candidate and, if composed, its event.
 
-    Includes retracted and forgotten ones, which may return. Erased ones have no text.
+    Includes retracted and forgotten texts, which may return, but not erased ones.
     """
     for distinct in texts_of(ledger):
         if distinct.text and distinct.vector_of(model) is None:

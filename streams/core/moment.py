@@ -25,7 +25,7 @@ def by_moment(entry: Entry) -> tuple[datetime, int]:
 
 
 def face_moment(memory: Memory) -> datetime:
-    """When the text that speaks for a memory happened; for a composed text, its latest source."""
+    """The moment of a memory's face; for a composed text, that of its latest source."""
     if len(memory.members) == 1:
         return moment(memory.members[0])  # the usual case: its face is not kept
     face = memory.face

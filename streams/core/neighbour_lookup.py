@@ -29,7 +29,7 @@ from palimpsest.streams.guard import (
 
 
 class NeighbourLookup:
-    """Looks up what is known about each neighbour while one candidate is decided.
+    """Looks up what is known about each neighbour while one candidate is decided on.
 
     Neighbours that are not current, or that only a person may join, cannot be chosen but stay in
     the evidence. Ties go to the earlier candidate, whatever order a search returned.
@@ -58,7 +58,7 @@ class NeighbourLookup:
         self._nearest = self._ranked(cosines)
 
     def _is_current(self, entry: Entry) -> bool:
-        """Whether a candidate is current; under `search: memories`, its memory may be instead."""
+        """Whether a candidate is current; under `search: memories`, living in a current memory."""
         expired = entry.expired and not (self._faces and entry.memory.current)
         return entry.living and not expired
 
@@ -76,7 +76,10 @@ class NeighbourLookup:
         return self._nearest[:top]
 
     def beyond(self, top: int) -> list[Neighbour]:
-        """The neighbours after the `top` nearest, for an owner with names, whose wordings vary."""
+        """The neighbours after the `top` nearest; none if the owner has no names.
+
+        Texts that differ only in what they call the owner may be far apart.
+        """
         return self._nearest[top:] if self._ledger.names else []
 
     def by_jaccard(self, top: int) -> list[Neighbour]:
@@ -106,7 +109,7 @@ class NeighbourLookup:
     def says_the_same(self, neighbour: Neighbour) -> bool:
         """Whether the guard finds the two near-identical and without a cue; a quick check.
 
-        If not, the evidence records that, but no cues: another guard may find more, and a replay
+        If not, the evidence records that, but no cues: another guard may find others, and a replay
         must reach the same decision.
         """
         if neighbour.near_identical is not None:
@@ -163,7 +166,10 @@ class NeighbourLookup:
         return tuple(n.candidate_id for n in best[:most])
 
     def of_owner(self, nearest: list[Neighbour], at_least: float) -> tuple[str, ...]:
-        """The id of the nearest neighbour, from a cosine on, if either text speaks of the owner."""
+        """The id of the nearest neighbour for which either text speaks of the owner, if any.
+
+        Its cosine has to be at least `at_least`.
+        """
         names = self._ledger.names
         own = bool(names) and speaks_of(self._content.text, names)
         for neighbour in nearest if names else ():

@@ -36,7 +36,13 @@ from palimpsest.streams.core.faces import fold_face
 from palimpsest.streams.core.graph import joins_of_update, path, smaller_side
 from palimpsest.streams.core.indexes import new_text
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Reversal, Statement
-from palimpsest.streams.core.refusal import Refusal, chain, unknown_candidate, unknown_decision
+from palimpsest.streams.core.refusal import (
+    Refusal,
+    a_rank,
+    chain,
+    unknown_candidate,
+    unknown_decision,
+)
 from palimpsest.streams.core.separations import (
     agreed,
     by_size,
@@ -110,7 +116,7 @@ def conflict(
 ) -> Refusal | None:
     """A refusal that lists all statements of this rank or higher that the union would contradict.
 
-    It gives the joins that would connect each pair. Statements about the pairs of `beside` are
+    It names the joins that would connect each pair. Statements about the pairs in `beside` are
     ignored.
     """
     if older.memory is newer.memory:
@@ -134,7 +140,7 @@ def conflict(
         return None
     return Refusal(
         "separated",
-        f"a {highest} said that these are not the same, and they would be one memory:"
+        f"{a_rank(highest)} said that these are not the same, but they would be in one memory:"
         f" {'; '.join(found)}",
     )
 
@@ -151,7 +157,7 @@ def separate(command: Separate, ledger: Ledger, policy: Policy, now: datetime) -
         return Refusal("one_memory", repeat if older.distinct is newer.distinct else through)
     held = statement_on(ledger, older.id, newer.id)
     if held is not None and held.separated and RANKS[held.rank] >= RANKS[command.rank]:
-        return Refusal("standing_already", f"a {held.rank} has separated them already")
+        return Refusal("standing_already", f"{a_rank(held.rank)} has separated them already")
     data = SeparatedData(
         candidate_id=newer.id,
         other_id=older.id,
@@ -203,9 +209,9 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
         return Refusal("not_standing", f"decision {edge.id} is reversed already")
     stated = _agreed(command, ledger, edge)
     if stated is not None and RANKS[stated.rank] > RANKS[command.rank]:
-        return Refusal("outranked", f"a {stated.rank} said that the two are the same")
+        return Refusal("outranked", f"{a_rank(stated.rank)} said that the two are the same")
     if edge.over is not None and RANKS[edge.rank] > RANKS[command.rank]:
-        return Refusal("outranked", f"a {edge.rank} made this update")
+        return Refusal("outranked", f"{a_rank(edge.rank)} made this update")
     side = smaller_side(edge)
     if side is None and not edge.by_person:
         rest = path(edge.newer, edge.older, without=edge) or []
@@ -250,7 +256,7 @@ def _apart_before(ledger: Ledger, edge: Edge) -> Statement | None:
 
 
 def _agreed(command: Unmerge, ledger: Ledger, edge: Edge) -> Statement | None:
-    """The statement that the two are the same; for a consequence, only one since the join was made.
+    """The statement that the two are the same; for a consequence, only one made since the join was.
 
     A consequence that was reversed by mistake and reinstated counts as before.
     """
@@ -271,9 +277,10 @@ def _edge(ledger: Ledger, decision_id: str) -> Edge | Refusal:
 
 
 def text_lives_twice(ledger: Ledger, edge: Edge, side: set[Entry] | None) -> bool:
-    """Whether a text would live in two memories without a join, which splits off `side`, if any.
+    """Whether a text would live in two memories if a join were reversed, which splits off `side`.
 
-    Either on both sides, or as a composed face that another candidate has by now.
+    It would if it lives on both sides, or if it is a composed face that another candidate has by
+    now. `side` is None if the memory stays whole.
     """
     memory = edge.newer.memory
     if side is not None and _same_text_on_both_sides(edge, side):
@@ -286,7 +293,7 @@ def text_lives_twice(ledger: Ledger, edge: Edge, side: set[Entry] | None) -> boo
 def face_elsewhere(
     ledger: Ledger, members: Collection[Entry], joins: Iterable[Edge]
 ) -> Entry | None:
-    """A candidate outside of these members that holds, or speaks for, the text of their face.
+    """A candidate outside these members that has the text of their face, or speaks it as a face.
 
     `joins` may include more than the members' joins. The face may be a composed text, which no
     member has as its own.
@@ -345,7 +352,7 @@ def withdraw(command: Withdraw, ledger: Ledger, now: datetime) -> Result:
     if stated is not statement_on(ledger, older.id, newer.id):
         return Refusal(
             "not_a_statement",
-            f"request {stated.event_id} separated their memory: reinstate what it reversed, or"
+            f"request {stated.event_id} split their memory: reinstate what it reversed, or"
             " merge the two",
         )
     if stated.event_id not in ledger.separations:
@@ -370,15 +377,15 @@ def _merged_by_person(edge: Edge, older: Entry) -> bool:
 
 
 def _apart_by(event_id: str, entry: Entry) -> str:
-    """A sentence on the event that keeps a candidate apart, and on how to take that back."""
+    """A sentence that names the event that keeps a candidate apart, and how to take that back."""
     cuts = (
         edge for edge in entry.edges if edge.reversed_by and edge.reversed_by.event_id == event_id
     )
     cut = next(cuts, None)
     if cut is None:
-        return f"they are apart by an answer, event {event_id}: merge the two if they are the same"
+        return f"an answer, event {event_id}, keeps them apart: merge the two if they are the same"
     return (
-        f"they are apart since reversal {event_id} of decision {cut.id}: reinstate that decision,"
+        f"reversal {event_id} of decision {cut.id} keeps them apart: reinstate that decision,"
         " or merge the two"
     )
 
@@ -389,7 +396,7 @@ def _withdraw_merge(command: Withdraw, ledger: Ledger, edge: Edge, now: datetime
     if stated is None or stated.event_id != edge.id:
         return Refusal(
             "not_a_statement",
-            f"there are later statements about the two since they were merged: un-merge {edge.id}",
+            f"after the merge something else was stated about the two: un-merge {edge.id}",
         )
     side = smaller_side(edge)
     if text_lives_twice(ledger, edge, side):
@@ -466,7 +473,7 @@ def _face_beside(ledger: Ledger, joins: Sequence[Edge], back: Entry | None = Non
 
 
 def spoken_twice(ledger: Ledger, event: Joined | Settled | Redecided) -> Refusal | None:
-    """A refusal if a join would make a composed text speak that lives elsewhere."""
+    """A refusal if, after a join, a memory's face would be a composed text that lives elsewhere."""
     data = event.data
     if data.join is None:
         return None
@@ -485,13 +492,13 @@ def spoken_twice(ledger: Ledger, event: Joined | Settled | Redecided) -> Refusal
         return None
     return Refusal(
         "same_text",
-        f"a composed text would speak that lives in another memory, as candidate {twin.id}: join"
-        " the two first, or retract that",
+        "the memory would show a composed text that lives in another memory, as candidate"
+        f" {twin.id}: join the two first, or retract that candidate",
     )
 
 
 def seen_as(entry: Entry | None, look: Callable[[], Seen], *, living: bool) -> Seen:
-    """The result of `look` as if a candidate were living, or not."""
+    """The result of `look` as if a candidate were living, or were not."""
     if entry is None:
         return look()
     was = entry.living
@@ -513,8 +520,8 @@ def _undone_at_once(edge: Edge) -> tuple[Edge, ...]:
 def _barred_with(command: Reinstate, edge: Edge, ledger: Ledger) -> tuple[Edge, ...]:
     """A reversed join, with the others whose reversals keep the same two memories apart.
 
-    None of them could come back without the rest. They are joins that the same request reversed, or
-    that the command also names.
+    None of them could come back without the rest. The same request reversed them, or the command
+    names them, too.
     """
     if edge.reversed_by is None:
         return (edge,)
@@ -549,10 +556,10 @@ def _bars_reinstating(
     """Why a join cannot be reinstated together with all of `joins`; None if it can."""
     held = statement_on(ledger, edge.older.id, edge.newer.id)
     if held is not None and held.separated and RANKS[held.rank] > RANKS[command.rank]:
-        return Refusal("separated", f"a {held.rank} has separated the pair")
+        return Refusal("separated", f"{a_rank(held.rank)} has separated the pair")
     taken_by = edge.reversed_by.rank if edge.reversed_by is not None else command.rank
     if RANKS[taken_by] > RANKS[command.rank]:
-        return Refusal("outranked", f"a {taken_by} took this back")
+        return Refusal("outranked", f"{a_rank(taken_by)} took this back")
     beside = [(join.older, join.newer) for join in joins]
     refusal = conflict(ledger, edge.older, edge.newer, rank=command.rank, beside=beside)
     if refusal is None:
@@ -560,14 +567,14 @@ def _bars_reinstating(
     others = [other.id for other, _ in _reversed_between(ledger, edge) if other not in joins]
     if not others:
         return refusal
-    way = f"un-merging {', '.join(others)} said so: reinstate all of them by options"
+    way = f"un-merging {', '.join(others)} said so: reinstate all of them at once, by a selection"
     return replace(refusal, detail=f"{refusal.detail}; {way}")
 
 
 def withdrawn_by(edge: Edge) -> Entry | None:
-    """The candidate that an undone update had added, and that the undo retracted.
+    """The candidate that an update had added and that undoing the update retracted.
 
-    None if it had been retracted before, or is living again.
+    None if the candidate had been retracted before, or is living again.
     """
     withdrew = edge.reversed_by is not None and edge.reversed_by.withdrew
     return edge.newer if withdrew and not edge.newer.living else None

@@ -11,7 +11,7 @@ from palimpsest.contracts.questions import (
     ComposeQuestion,
     SettleQuestion,
 )
-from palimpsest.streams.core.graph import current
+from palimpsest.streams.core.graph import latest_wording
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.local_only import face_is_local, is_local
 from palimpsest.streams.core.moment import by_moment, face_moment, moment
@@ -20,8 +20,8 @@ from palimpsest.streams.core.moment import by_moment, face_moment, moment
 def settle_question(ledger: Ledger, candidate_id: str, policy: Policy) -> SettleQuestion | None:
     """The question about a pending candidate; None if there is nothing to ask now.
 
-    It is about the unanswered neighbours: the judge has answered on the others, or no answer could
-    join them.
+    It is about the unanswered neighbours: the judge has answered about the others, or no answer
+    could join them.
     """
     entry = ledger.entries.get(candidate_id)
     if entry is None or not entry.open:
@@ -77,7 +77,7 @@ def _neighbour(ledger: Ledger, entry: Entry, policy: Policy) -> AskedNeighbour:
     If an update displaced that text, the judge is asked about the current one.
     """
     face = entry.memory.face
-    now = current(entry)
+    now = latest_wording(entry)
     side = _own(ledger, now, policy).model_copy(update={"candidate_id": entry.id})
     speaker = now.id
     if policy.search == "memories":

@@ -151,10 +151,10 @@ def compose(command: Compose, ledger: Ledger, policy: Policy, now: datetime) -> 
         return Refusal("not_needed", f"the text of decision {edge.id} needs no composing")
     living = {entry.id for entry in memory.members if entry.living}
     if not living.issuperset(command.composition.sources):
-        return Refusal("unusable_text", "its sources are not all living members of the memory")
+        return Refusal("unusable_text", "not all of its sources are living members of the memory")
     if not usable(ledger, command.composition, memory.namespace):
         return Refusal(
-            "unusable_text", "it is blank, has no source, or is another candidate's text"
+            "unusable_text", "the text is blank, has no source, or is another candidate's"
         )
     evidence = Evidence(policy=policy.hash, check="judge", verdicts=command.verdicts)
     data = ComposedData(decision_id=edge.id, composition=command.composition, evidence=evidence)
@@ -165,7 +165,7 @@ def embed(command: Embed, ledger: Ledger, policy: Policy, now: datetime) -> Resu
     """`embedded`: adds a text's vector or its windows; no event if it has them or is empty.
 
     A vector that gets windows stays as recorded, because decisions rest on it. A vector of a model
-    that is not in force is kept beside it.
+    that is not in force is kept beside the one that is.
     """
     entry = ledger.entries.get(command.candidate_id)
     if entry is None or command.text_id not in {None, *ledger.composed_by}:
@@ -248,7 +248,11 @@ def policy_event(
     former: str | None = None,
     drops: tuple[str, ...] | None = None,
 ) -> PolicySet:
-    """`policy_set`: puts a policy in force. It belongs to the store, not to an owner."""
+    """`policy_set`: puts a policy in force. It belongs to the store, not to an owner.
+
+    `former` is the model that texts were compared by until then, if that changes; `drops` are the
+    models whose vectors need no longer be kept in memory.
+    """
     data = PolicySetData(
         hash=policy.hash,
         policy=policy.model_dump(mode="json"),

@@ -48,7 +48,7 @@ def _refusal(command: Redecide, ledger: Ledger, entry: Entry) -> Refusal | None:
     edge = arrival_join(entry)
     only_asks = command.join is None and bridges(entry)
     if edge is not None and not only_asks:
-        return Refusal("standing_already", f"decision {edge.id} stands: take it out first")
+        return Refusal("standing_already", f"decision {edge.id} stands: reverse it first")
     if command.join is None:
         return None
     other = ledger.entries.get(command.join.to)

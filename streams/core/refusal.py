@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from palimpsest.contracts.errors import no_such_id
+from palimpsest.contracts.events import Rank
 from palimpsest.streams.core.graph import path
 from palimpsest.streams.core.ledger import Entry
 
@@ -58,6 +59,11 @@ def unknown_candidate(candidate_id: str) -> Refusal:
 def unknown_decision(decision_id: str) -> Refusal:
     """No such decision in this owner's log."""
     return Refusal("unknown_decision", no_such_id(decision_id))
+
+
+def a_rank(rank: Rank) -> str:
+    """A rank with its article, for a message."""
+    return f"an {rank}" if rank == "agent" else f"a {rank}"
 
 
 def chain(start: Entry, end: Entry) -> str:

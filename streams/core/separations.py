@@ -132,7 +132,7 @@ def text_stands(ledger: Ledger, text_id: str) -> bool:
 
 
 def composed(ledger: Ledger, text_id: str) -> tuple[Edge, Composition] | None:
-    """A composed text and its join; if that was reversed, the join that has the text since."""
+    """A composed text and its join; if that was reversed, the join that has had it since."""
     edge = ledger.composed_by.get(text_id)
     while edge is not None and not edge.standing and text_id in ledger.recomposed:
         text_id = ledger.recomposed[text_id]
@@ -141,7 +141,7 @@ def composed(ledger: Ledger, text_id: str) -> tuple[Edge, Composition] | None:
 
 
 def same_text(ledger: Ledger, text: Composition) -> str | None:
-    """The event that brought the same text of the same sources; one that stands, if any does."""
+    """The event that brought the same text from the same sources; one that stands, if any does."""
     of_it = (text.content.hash, text.sources)
     found: str | None = None
     for text_id, edge in ledger.composed_by.items():
@@ -156,7 +156,7 @@ def same_text(ledger: Ledger, text: Composition) -> str | None:
 def take_apart(ledger: Ledger, edge: Edge, cause: str, rank: Rank) -> SplitMemory:
     """Record that a request is about to take this join out of its memory.
 
-    All candidates whose joins one request takes out of a memory are separated from each other.
+    All candidates whose joins one request takes out of a memory are separated from one another.
     """
     memory = edge.newer.memory
     apart = memory.apart

@@ -23,7 +23,7 @@ from palimpsest.contracts.evidence import Evidence, Verdict
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import Fallback, Policy, Search
 from palimpsest.streams.core.envelope import head
-from palimpsest.streams.core.graph import current
+from palimpsest.streams.core.graph import latest_wording
 from palimpsest.streams.core.ledger import Answer, Answered, Entry, Ledger
 from palimpsest.streams.core.operate import spoken_twice
 from palimpsest.streams.core.refusal import Refusal, unknown_candidate
@@ -119,7 +119,7 @@ def _speaker(neighbour_id: str, ledger: Ledger, newcomer: Entry, search: Search)
     other = ledger.entries.get(neighbour_id)
     if other is None:
         return neighbour_id
-    speaker = current(other).id if search == "candidates" else other.memory.face.voice
+    speaker = latest_wording(other).id if search == "candidates" else other.memory.face.voice
     return neighbour_id if speaker == newcomer.id else speaker
 
 
@@ -168,11 +168,11 @@ class Freed:
 
 
 def due(ledger: Ledger, policy: Policy) -> tuple[Entry, Answer] | None:
-    """The oldest answer that settles and that nothing holds back any more, if there is one.
+    """The oldest answer that settles and that nothing holds back any longer, if there is one.
 
     An answer that keeps both, by the policy, is never held back. A composed text that another
-    candidate has repeated meanwhile keeps waiting, or taking the un-merge back would not restore it
-    (law L8).
+    candidate has repeated meanwhile keeps waiting; otherwise taking the un-merge back would not
+    restore it (law L8).
     """
     found: tuple[Entry, Answer] | None = None
     for entry in ledger.held.values():
@@ -201,7 +201,7 @@ def _keeps_both(ledger: Ledger, policy: Policy, entry: Entry, answer: Answer) ->
 
 
 def settle_due(freed: Freed, ledger: Ledger, policy: Policy, now: datetime) -> Settled:
-    """`settled` by an answer that was held back; its id follows from that and what freed it."""
+    """`settled` by an answer that was held back; its id follows from that and the freeing event."""
     given, entry = freed.answer.given, freed.entry
     command = Settle(
         command_id=event_id(freed.by, given.event_id),
@@ -239,8 +239,8 @@ def _meaning(answer: Answer, policy: Policy, entry: Entry) -> tuple[Settlement, 
 def _fallback(policy: Policy, entry: Entry, verdict: Verdict) -> Fallback:
     """The policy's fallback; but `keep` under every policy for a pair that shows a cue.
 
-    Also `keep` for a pair that the guard did not compare, since no cue was searched, and, if the
-    policy asks the guard anywhere, for a pair that the guard does not find near-identical.
+    Also `keep` for a pair that the guard did not compare, since nobody looked for cues, and, if any
+    check of the policy asks the guard, for a pair that the guard does not find near-identical.
     """
     asked = next(n for n in entry.asked if n.candidate_id == verdict.neighbour_id)
     unseen = asked.near_identical is None
@@ -266,8 +266,8 @@ def obstacle(ledger: Ledger, entry: Entry, other: Entry) -> Refusal | None:
 def usable(ledger: Ledger, composition: Composition | None, namespace: str) -> bool:
     """Whether a composed text may be recorded: its sources are known, and no other memory has it.
 
-    The current memories do not matter, or un-merging late would differ from un-merging at once
-    (L2): a text whose sources are in different memories is recorded, but does not stand.
+    The current memories do not matter; otherwise un-merging late would differ from un-merging at
+    once (law L2). A text whose sources are in different memories is recorded, but does not stand.
     """
     if composition is None or not verbatim(composition.content.text):
         return False

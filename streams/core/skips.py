@@ -1,4 +1,4 @@
-"""Why candidates were skipped on arrival, in the words of designs/namespaced.md's metrics."""
+"""Why candidates were skipped on arrival, in the words of docs/designs/namespaced.md."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from palimpsest.contracts.policy import CosineCheck, Policy
 Skip = Literal["exact", "semantic", "recent"]
 
 OTHER = "other"
-"""The label of namespaces that no policy names, because each label costs permanent time series."""
+"""The label of namespaces that the policy does not name: each label costs time series for ever."""
 SCORES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.96, 0.98, 1.0)
 """Upper bounds of the score buckets."""
 _EXACT: dict[str, Skip] = {"hash_exact": "exact", "recent_capture": "recent"}

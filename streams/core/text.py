@@ -26,10 +26,10 @@ _AFTER_UNICODE_14 = re.compile(
     "\U0001e4ec-\U0001e4ef\U0001e5ee\U0001e5ef\U0001e6e3\U0001e6e6\U0001e6ee\U0001e6ef"
     "\U0001e6f5])"
 )
-"""Characters up to Unicode 18 that NFC moves or composes, and that Unicode 14 does not have.
+"""Characters up to Unicode 18 that NFC reorders or composes, and that Unicode 14 does not have.
 
 They are left unchanged, so that every Python version gives a text the same identity: 3.11, the
-oldest supported, has the tables of Unicode 14, and NFC never changes for characters in them.
+oldest supported, has the tables of Unicode 14, and NFC never changes for characters in these.
 """
 _SPACE = re.compile(r"\s+")
 _SENTENCE_ENDS = (".", "!", "?", "…")

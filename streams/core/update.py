@@ -44,17 +44,21 @@ from palimpsest.streams.core.operate import (
     seen_as,
     text_lives_twice,
 )
-from palimpsest.streams.core.refusal import Refusal, unknown_candidate, unknown_decision
+from palimpsest.streams.core.refusal import Refusal, a_rank, unknown_candidate, unknown_decision
 from palimpsest.streams.core.separations import statement_on
 from palimpsest.streams.core.text import identity_of
 from palimpsest.streams.core.version import version_of
 
 CHECK = "update"
-"""The check that the evidence of an update names: not a rule, but a statement."""
+"""The check that the evidence of an update names, although no rule checked anything."""
 
 
 def update(command: Update, ledger: Ledger, policy: Policy, now: datetime) -> Result:
-    """`decided`: the text joins the memory and speaks; `joined` if another memory has the text."""
+    """`decided`: the text joins the memory and speaks. If another memory has it, the two join.
+
+    Then there is only a `joined` event if that memory shows the text, else one after the `decided`.
+    No event if the command's candidate is known. An agent may not state a forgotten text again.
+    """
     if command.candidate_id in ledger.entries:
         return []
     target = ledger.entries.get(command.memory)
@@ -101,7 +105,7 @@ def _refusal(command: Update, memory: Memory, said: str) -> Refusal | None:
         return Refusal("moved_on", f"memory {memory.id} has moved on: it is another version now")
     higher = _displaced_by_higher(memory, said, command.rank)
     if higher is not None:
-        return Refusal("outranked", f"a {higher} said that the memory no longer says this")
+        return Refusal("outranked", f"{a_rank(higher)} said that the memory no longer says this")
     return None
 
 
@@ -152,11 +156,11 @@ def _hindrance(command: Update, ledger: Ledger, memory: Memory, home: Entry) -> 
     if not command.merge:
         return Refusal(
             "lives_elsewhere",
-            f"its text lives in memory {home.memory.id}, so the update makes one of the two: a dry"
-            " run shows it, and `merge` does it",
+            f"memory {home.memory.id} has this text, so the update would merge the two: a dry run"
+            " shows the result, and `merge` allows it",
         )
     if not home.living:
-        return Refusal("not_living", f"candidate {home.id} has its text, and is retracted")
+        return Refusal("not_living", f"candidate {home.id} has this text, but is retracted")
     return conflict(ledger, anchor(memory), home, rank="rule")
 
 
@@ -192,7 +196,7 @@ def _admitted(
 def _joined(
     command: Update, memory: Memory, brings: str, now: datetime, *, newer: bool, step: int
 ) -> Joined:
-    """The join of the memory with that of `brings`, the candidate with the text, which speaks."""
+    """The join of the memory with the candidate `brings`, whose text then speaks."""
     updated = anchor(memory).id
     newer_id, older_id = (brings, updated) if newer else (updated, brings)
     data = JoinedData(
@@ -224,7 +228,7 @@ def undo(command: Undo, ledger: Ledger, now: datetime) -> Result:
     if edge is None:
         return unknown_decision(command.decision_id)
     if edge.over is None:
-        return Refusal("no_update", f"decision {edge.id} is no update: un-merge takes it out")
+        return Refusal("no_update", f"decision {edge.id} is not an update: un-merge it instead")
     if not edge.standing:
         return Refusal("not_standing", f"decision {edge.id} is reversed already")
     for join in joins_of_update(edge):
@@ -232,12 +236,12 @@ def undo(command: Undo, ledger: Ledger, now: datetime) -> Result:
         said = [join.rank] + ([] if stated is None or stated.separated else [stated.rank])
         highest = max(said, key=lambda rank: RANKS[rank])
         if RANKS[highest] > RANKS[command.rank]:
-            return Refusal("outranked", f"a {highest} made this update, or said so again")
+            return Refusal("outranked", f"{a_rank(highest)} made this update, or confirmed it")
     return _taken_back(command, ledger, edge, command.rank, command.cause, now)
 
 
 def retract(command: Retract, ledger: Ledger, now: datetime) -> Result:
-    """`retracted`: hides a candidate; its joins stay, but an update that it came with is undone.
+    """`retracted`: hides a candidate; its joins stay, but the update that brought it is undone.
 
     The update is not undone if a text would then live in two memories.
     """
@@ -255,8 +259,8 @@ def retract(command: Retract, ledger: Ledger, now: datetime) -> Result:
     if twin is not None:
         return Refusal(
             "same_text",
-            f"a composed text would speak that lives in another memory, as candidate {twin.id}:"
-            " merge the two, or retract that first",
+            "the memory would show a composed text that lives in another memory, as candidate"
+            f" {twin.id}: merge the two, or retract that candidate first",
         )
     return [_retracted(command, entry, command.cause, now)]
 

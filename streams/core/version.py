@@ -27,7 +27,7 @@ SHORT = 8
 
 
 def token_of_each(versions: Iterable[str]) -> str:
-    """A token that covers each of these versions separately, by its first digits."""
+    """A token that covers each of these versions separately, by their first digits."""
     return ".".join(version[:SHORT] for version in versions)
 
 

@@ -16,7 +16,7 @@ from palimpsest.streams.core.separations import composed, separated_pair, separa
 from palimpsest.streams.core.touched import Touched
 
 JOINING = frozenset({"same", "update", "compose", "unavailable"})
-"""Answers that settle; `unavailable` by the policy's fallback."""
+"""Answers that settle a candidate: `unavailable` does by the policy's fallback."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def _unanswered(
 
 
 def _answer(ledger: Ledger, entry: Entry, other: Entry, newer: Sequence[Answer]) -> Answer | None:
-    """An answer about a pair that holds: the first that joins, else the latest."""
+    """The answer that holds about a pair: the first that joins, else the latest."""
     found: Answer | None = None
     answers: Iterable[Answer] = (*entry.answers.get(other.id, ()), *newer)
     for answer in answers:
@@ -186,7 +186,7 @@ def answered(entry: Entry, verdict: Verdict) -> bool:
 
 
 def answer_of(entry: Entry, other: Entry, verdict: Verdict, given: Answered) -> Answer:
-    """A verdict as an answer, with its speaker and what it came with."""
+    """A verdict as an answer, with its speaker and all that it came with."""
     retracted = not (entry.living and other.living)
     return Answer(verdict, verdict.speaker or other.id, given, retracted)
 

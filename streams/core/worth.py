@@ -18,6 +18,7 @@ DECIMALS: Final = 4
 """Like scores, values are rounded before they are compared."""
 DAY: Final = timedelta(days=1)
 NONE_UNRECORDED: Final[Mapping[str, datetime]] = MappingProxyType({})
+"""No uses wait to be recorded."""
 
 
 def recorded_worth(memory: Memory, field: Worth, policy: Policy) -> float | None:

@@ -87,7 +87,7 @@ def test_who_was_taken_apart_with_a_memory_is_not_apart_by_anybodys_word() -> No
     for command in unmerge_commands(history.ledger, request):
         history.carry_out(command)
     history.when(withdraw("a", "c")).then("refused not_a_statement")
-    assert f"request {APART} separated their memory" in history.detail()
+    assert f"request {APART} split their memory" in history.detail()
     history.when(merge("a", "c")).then("c manual_join a")
 
 

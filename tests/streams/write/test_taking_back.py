@@ -278,7 +278,7 @@ def test_joins_that_bar_each_other_come_back_together(tmp_path: Path, requests: 
         told.store.merge(a, c)
         told.store.merge(b, d)
         if requests == 2:
-            named = f"separated.*{outcomes[3].decision_id}.*reinstate all of them by options"
+            named = f"separated.*{outcomes[3].decision_id}.*reinstate all of them at once"
             with pytest.raises(RefusedError, match=named):
                 told.store.reinstate(outcomes[1].decision_id)
         plan = told.store.reinstate_many(selection, dry_run=True)

@@ -280,6 +280,12 @@ def test_an_agent_says_something_new() -> None:
     history.when(undo("ibm", rank="agent")).shows({"Apple": "google meta apple back"})
 
 
+def test_a_refusal_names_a_rank_with_its_article() -> None:
+    history = given(GOOGLE, update("google", "meta", "Meta", rank="agent"))
+    history.when(unmerge("meta", rank="judge")).then("refused outranked")
+    assert history.detail() == "an agent made this update"
+
+
 def test_a_review_takes_no_update_of_a_person_out() -> None:
     history = given(*JOBS).when(unmerge("apple", rank="review")).then("refused outranked")
     agents = given(GOOGLE, update("google", "meta", "Meta", rank="agent"))

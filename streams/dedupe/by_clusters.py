@@ -30,7 +30,7 @@ from palimpsest.streams.search.scope_index import vector_of
 _log = logging.getLogger(__name__)
 
 Cluster = list[Near]
-"""The pairs that connect a cluster, one fewer than its memories; the newest last."""
+"""The pairs that connect a cluster, one fewer than it has memories; the newest last."""
 FALLBACKS: dict[str, BatchJoin] = {"supersede": "fallback_supersede", "reject": "fallback_reject"}
 
 
@@ -128,7 +128,7 @@ def _certain(near: Near, check: CosineCheck) -> bool:
 
 
 def members(cluster: Cluster) -> list[Entry]:
-    """The candidates with the faces of a cluster's memories, ordered by the time of their faces."""
+    """The candidates that speak for a cluster's memories, by the moments of their faces."""
     entries = {entry.id: entry for near in cluster for entry in (near.older, near.newer)}
     return sorted(entries.values(), key=spoke_at)
 
@@ -168,7 +168,7 @@ def _composed(
 def _can_be_kept(
     ledger: Ledger, text: str, sources: tuple[str, ...], cluster: Cluster, run: Run
 ) -> bool:
-    """Whether a composed text can be recorded, given those that this run composed before."""
+    """Whether a composed text can be recorded; not if this run has composed the same one before."""
     content, namespace = content_of(text), cluster[0].older.fields.namespace
     composed = ledger.owner_id, namespace, identity_of(content)
     composition = Composition(content=content, sources=sources)

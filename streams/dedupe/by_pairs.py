@@ -1,4 +1,4 @@
-"""The rule `pairs` of the design `importance`: joins near pairs, by their memories' importance."""
+"""The rule `pairs` of the design `importance`: joins near pairs, the most important first."""
 
 from __future__ import annotations
 
@@ -166,9 +166,10 @@ def _planned(
     near: Near,
     texts: Mapping[tuple[str, ...], ComposedText],
 ) -> PlannedJoin | ToCompose | None:
-    """The join of a pair; None if its text could not be kept, or the model cannot tell them apart.
+    """The join of a pair, or the text that it lacks; None if the pair stays as it is.
 
-    A face that a person chose stays; else that of the more important memory, or both are combined.
+    It does if its text could not be kept, or if the model cannot tell the two apart. A face that a
+    person chose stays; else that of the more important memory; equal ones are combined.
     """
     if not BLIND.isdisjoint(near.seen.cues):
         return None

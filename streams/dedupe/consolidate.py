@@ -1,7 +1,7 @@
-"""Joins memories of a session that share most words, at its end (docs/designs/layered).
+"""Plans which memories of a session to join at its end, and with which faces.
 
-It only plans which memories to join, and with which faces. It asks no judge, so the same log gives
-the same plan.
+They are those that share most of their words (docs/designs/layered.md). No judge is asked, so the
+same log gives the same plan.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ TOKENS: Final[dict[Tokenizer, Callable[[str], frozenset[str]]]] = {
 class Cluster:
     """Memories that become one: the speaker, and the others by arrival, with their scores.
 
-    Each is represented by the candidate with its face. `total` is the sum of all pairs' scores.
+    Each memory is represented by the candidate that speaks for it. `total` is the sum of the scores
+    of all pairs.
     """
 
     speaker: Entry

@@ -20,7 +20,7 @@ class Skipped:
     detail: str
 
 
-def living(ledger: Ledger) -> int:
+def count_current(ledger: Ledger) -> int:
     """The number of current memories of the owner, in all namespaces."""
     return sum(memory.current for memory in ledger.memories())
 
@@ -28,10 +28,10 @@ def living(ledger: Ledger) -> int:
 def not_due(ledger: Ledger, rule: Dedupe, step: BatchStep, due: datetime) -> Skipped | None:
     """Why a run is not due; None if it is.
 
-    The hours count from when the last run was due, not from when it was done, so a nightly run that
-    took long, or was late, does not delay the next one.
+    The hours count from the time at which the last run was due, not from its end, so a nightly run
+    that took long, or was late, does not delay the next one.
     """
-    count = living(ledger)
+    count = count_current(ledger)
     if count <= rule.more_than:
         few = f"{counted(count, 'memory')}, and the policy requires more than {rule.more_than}"
         return Skipped("too_few_memories", few)

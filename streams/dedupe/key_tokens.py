@@ -1,4 +1,4 @@
-"""Key tokens: the words a memory is about, and the pairs of memories that share them."""
+"""Key tokens: the words that a memory is about, and the pairs of memories that share them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ Pairs = NDArray[np.intp]
 EVERYWHERE = 0.5
 """A token in more than this share of the memories is ignored: it distinguishes nothing."""
 MANY = 64
+"""With fewer memories than this, no token is ignored."""
 
 STOPWORDS = frozenset(
     "i me my mine myself we us our ours ourselves you your yours yourself he him his"
@@ -73,7 +74,7 @@ def _postings(tokens: Sequence[frozenset[str]]) -> dict[str, NDArray[np.intp]]:
 
 
 def _best(place: int, postings: list[NDArray[np.intp]], count: int, most: int) -> NDArray[np.intp]:
-    """The other indices that share the most with this one."""
+    """The other indices that share most with this one, by the weights of the shared tokens."""
     most_places = count if count < MANY else EVERYWHERE * count
     rare = [p for p in postings if 1 < len(p) <= most_places]
     if not rare:

@@ -25,7 +25,7 @@ CHUNK = 4096
 
 
 def cosine_of(policy: Policy) -> CosineCheck | None:
-    """The cosine check, whose zones decide on a score."""
+    """The policy's first cosine check, whose zones decide on a score; None if it has none."""
     return next((check for check in policy.checks if isinstance(check, CosineCheck)), None)
 
 
@@ -50,8 +50,8 @@ def comparable(
 ) -> list[list[Memory]]:
     """The current memories of a scope with a vector, except those that only a person may join.
 
-    Only vectors of one length can be compared, so memories are in groups by it, each of at least
-    two. The run counts all current memories, including short ones, which are not compared.
+    Only vectors of one length can be compared, so the memories are grouped by it; a group has at
+    least two. The run counts all current memories, including short ones, which are not compared.
     """
     there = [m for m in ledger.memories() if m.namespace == namespace and m.current]
     run.memories += len(there)
@@ -108,7 +108,7 @@ def compared(
     """The pair as evidence, with the guard's cues.
 
     `names` are those of their owner, `tables` those of the policy. The cue `truncated` is set if a
-    window of either has no counterpart in the other with a cosine of `at_least`.
+    window of either text has no counterpart in the other with a cosine of `at_least`.
     """
     result = compare(
         reading_of(older.text, older.vector, names, tables),

@@ -38,11 +38,12 @@ class ToCompose:
 class Run:
     """The counts of one run.
 
-    `pairs` counts the computed cosines, `all_pairs` all pairs of each scope; `asked` counts the
-    judge's answers, `why_left` the reasons of those that settle nothing. `merged` memories take no
-    further part. `lacking` has texts that a rule needs to continue. `composed` has the hashes of
-    composed texts, by owner and namespace. `seen` is the number of the owner's events: the same run
-    over the same events sends requests with the same ids.
+    `pairs` counts the computed cosines, `all_pairs` all pairs of each scope. `asked` counts the
+    judge's answers, `left` the pairs or clusters that wait for the next run, and `why_left` the
+    reasons of answers that settle nothing. `merged` are memories that take no further part.
+    `lacking` has texts that a rule needs to continue. `composed` has the hashes of composed texts,
+    by owner and namespace. `seen` is the number of the owner's events: the same run over the same
+    events sends requests with the same ids.
     """
 
     progress: Progress
@@ -75,20 +76,20 @@ class Run:
 
 
 def spoken(ledger: Ledger, entry: Entry, policy: Policy) -> Side:
-    """The face of a memory in the form for the judge; `entry` is its candidate."""
+    """The face of a memory in the form for the judge; `entry` speaks for the memory."""
     face = entry.memory.face
     local = face_is_local(ledger, face, policy)
     return Side(entry.id, face.text, face_moment(entry.memory), local)
 
 
 def spoke_at(entry: Entry) -> tuple[datetime, int]:
-    """When the face of a memory happened, and its arrival for ties; `entry` is its candidate."""
+    """A sort key: the moment of a memory's face, ties by arrival; `entry` speaks for the memory."""
     return face_moment(entry.memory), entry.place
 
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """Two near memories: the candidates with their faces, and the score.
+    """Two near memories: the candidates that speak for them, and what was `seen` of the pair.
 
     `older` arrived first, whichever happened first. `guard` is the hash of the guard that compared
     them.

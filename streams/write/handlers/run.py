@@ -21,7 +21,7 @@ from palimpsest.contracts.policy import Dedupe, PairsDedupe
 from palimpsest.contracts.requests import ComposedText, RunRequest
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.dedupe.by_pairs import PlannedJoin, by_pairs, combine_command
-from palimpsest.streams.dedupe.due import living, not_due
+from palimpsest.streams.dedupe.due import count_current, not_due
 from palimpsest.streams.dedupe.run import Run, ToCompose, pairing
 from palimpsest.streams.write.executor import Executor
 
@@ -129,14 +129,14 @@ def _carry_out_joins(
     composed: Sequence[ComposedText],
 ) -> tuple[Figures, list[RunJoin], list[ToCompose]]:
     """Make the joins; returns the figures, the joins, and texts to compose for further joins."""
-    began, before, seen = time.perf_counter(), living(ledger), Run(_unreported)
+    began, before, seen = time.perf_counter(), count_current(ledger), Run(_unreported)
     joined: list[RunJoin] = []
     for planned in by_pairs(ledger, executor.policy, rule, seen, composed):
         described = _describe_join(planned)
         command = combine_command(ledger, executor.policy, planned, run, executor.content)
         [event] = executor.run(command)[:1]
         joined.append({"decision_id": event.id, **described})
-    after = living(ledger)
+    after = count_current(ledger)
     counted = {"pairs": seen.pairs, "left": seen.left}
     took = round((time.perf_counter() - began) * 1000, 1)
     return figures_of(before, after, took) | counted, joined, seen.lacking

@@ -19,12 +19,12 @@ from palimpsest.streams.write.inputs import Input, Outcome, Submission
 from palimpsest.streams.write.uses import APART
 
 ItemKind = Literal["candidates", "request", "uses"]
-"""`uses` are gathered accesses, which wait until the owner's last recorded are a minute old."""
+"""`uses` are gathered accesses; they wait until the owner's last recorded uses are a minute old."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An item of the inbox: `body` has the sender's bytes, `origin` its source's name."""
+    """An item: `body` has the sender's bytes; `origin` is its source, or the uses' owner."""
 
     id: int
     kind: ItemKind
@@ -91,7 +91,7 @@ class Inbox:
         return self._database.row(f"{sql} LIMIT 1", a_minute_ago) is not None
 
     def take_uses(self) -> dict[str, list[bytes]]:
-        """Remove and return gathered uses, by owner, if the last were taken over a minute ago.
+        """Remove and return the gathered uses of owners whose last were taken over a minute ago.
 
         This is for a store whose writer is elsewhere. Uses that are taken count as recorded; a
         caller that cannot forward them puts them back.
@@ -169,7 +169,7 @@ def gathered_uses(bodies: Iterable[bytes]) -> Iterator[Access]:
 
 
 def outcomes_of(answer: Any) -> list[Outcome]:
-    """The writer's outcomes for an item's inputs; raises its error if it hit a bug."""
+    """The writer's outcomes for an item's inputs; raises the error if it answered with one."""
     if isinstance(answer, list):
         return [Outcome(**outcome) for outcome in answer]
     result(from_json(answer))

@@ -12,7 +12,7 @@ from palimpsest.streams.write.windows import WINDOW_BYTES, Window
 from palimpsest.streams.write.writer import Writer
 
 WINDOW = 512
-"""Maximum inputs per window: enough to sort texts by length, few enough for little to be lost."""
+"""Maximum inputs per window: enough to sort texts by length, so few that a crash loses little."""
 AHEAD = 2
 """Windows that are embedded ahead, while one is decided on."""
 PATIENCE = 0.05
@@ -50,7 +50,7 @@ class ReadAhead:
         self._put(end)
 
     def _put(self, item: Input | _End) -> None:
-        """Queue an item. Notify only a waiting reader: a thread switch costs five rows."""
+        """Queue an item. Wake only a waiting reader: a thread switch costs as much as five rows."""
         while len(self._read_ahead) >= WINDOW * 2 and not self._stop.is_set():
             self._room.clear()
             if len(self._read_ahead) >= WINDOW * 2:
@@ -101,9 +101,9 @@ class ReadAhead:
 def run(
     writer: Writer, rows: ReadAhead, between: Callable[[], object]
 ) -> Iterator[Sequence[Outcome]]:
-    """Outcomes window by window, in the order of the rows; `between` serves others in between.
+    """Outcomes window by window, in the order of the rows; after each, `between` serves others.
 
-    While a window is decided on, the next ones are embedded.
+    While a window is decided on, the next ones are embedded. Raises the reader's error, if any.
     """
     opened: deque[Window] = deque()
     try:

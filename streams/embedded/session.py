@@ -33,7 +33,7 @@ class Projections(Protocol):
 
     @property
     def begun(self) -> bool:
-        """Whether they follow this session, and no other process can have written since."""
+        """Whether they follow this session and no other process can have written since then."""
 
     def begin(self) -> None:
         """Catch up with the log, and follow from there."""
@@ -120,7 +120,7 @@ class WriterSession:
             return None
 
     def _serve_candidates(self, item: Item) -> None:
-        """Decide on an item's candidates; a bug becomes its answer, and later items go on."""
+        """Decide on an item's candidates; a bug becomes its answer, and later items are served."""
         try:
             self.writer.close_window(self.writer.open_window(unpack(item.body)), item.id)
         except (PalimpsestError, OSError):

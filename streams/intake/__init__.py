@@ -1,4 +1,4 @@
-"""Reads the input of producers, from bytes to candidates; nothing is guessed or skipped."""
+"""Reads the input of producers, from bytes to candidates; an invalid row is reported, never skipped."""
 
 from palimpsest.streams.intake.meaning import (
     Meaning,

@@ -18,7 +18,7 @@ _CHUNK = 256 * 1024
 _SPACE = re.compile(r"[ \t\r\n]*")
 _ELEMENT = json.JSONDecoder()
 _SIGN = re.compile(r'\\.?|["\[\]{}]', re.DOTALL)
-"""A quote, a bracket, or what a backslash escapes: at the end of a piece, the backslash alone."""
+"""A quote, a bracket, or a backslash and what it escapes, which may be in the next piece."""
 _CLOSING = {"[": "]", "{": "}"}
 _MARK = "\ufeff"
 
@@ -45,7 +45,7 @@ def array_rows(
         elif text.next_character() != "]":
             break
     text.skip("]")
-    yield from lines(io.BufferedReader(_Behind(text.rest(), file), _CHUNK))
+    yield from lines(io.BufferedReader(_Prefixed(text.rest(), file), _CHUNK))
 
 
 class _ArrayText:
@@ -96,10 +96,10 @@ class _ArrayText:
                 return self._taken(end)
 
     def _closed_element(self) -> bytes | None:
-        """The bytes up to the bracket that closes the one which begins here.
+        """The bytes from the bracket that begins here to the one that closes it.
 
-        Of a line with too many, the first of them. None if the value does not begin with a
-        bracket, or has no end.
+        If they are too many and in one line, only the first of them. None if there is no bracket
+        here, if nothing closes it, or if too many bytes are in several lines.
         """
         if self._text[self._at : self._at + 1] not in ("[", "{"):
             return None
@@ -123,7 +123,7 @@ class _ArrayText:
         return kept
 
     def _pass_over(self, value: _OpenValue) -> None:
-        """Skip what is left of a value, or of its line; stop before text with a wrong bracket."""
+        """Skip the rest of a value, or of its line; stop before text with a wrong bracket."""
         while self._more():
             line_end = self._text.find("\n")
             until = len(self._text) if line_end < 0 else line_end
@@ -145,8 +145,8 @@ class _ArrayText:
 
         That can take two more characters after `1`, as in `1.5`, or three, as in `1e+5`.
         """
-        behind = self._text[end : end + 3]
-        return bool(behind) and (len(behind) == 3 or behind[0] not in ".eE")
+        after = self._text[end : end + 3]
+        return bool(after) and (len(after) == 3 or after[0] not in ".eE")
 
     def rest(self) -> bytes:
         """The bytes that were read but not used."""
@@ -163,7 +163,7 @@ class _OpenValue:
         self._escapes = False
 
     def read(self, text: str, start: int, until: int) -> int | None:
-        """The position behind the closing bracket; None if it is not in this piece of the text.
+        """The position after the closing bracket; None if it is not in this piece of the text.
 
         Raises ValueError at a bracket that closes nothing.
         """
@@ -187,7 +187,7 @@ class _OpenValue:
         return None
 
 
-class _Behind(io.RawIOBase):
+class _Prefixed(io.RawIOBase):
     """Some bytes, followed by a file."""
 
     def __init__(self, first: bytes, file: io.BufferedReader) -> None:

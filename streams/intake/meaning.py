@@ -65,7 +65,7 @@ def meaning_of(parsing: Callable[[], Candidate | Notice]) -> Meaning:
 
 
 def prepare(candidate: Candidate) -> Prepared:
-    """Compute a candidate's ids and hashes."""
+    """Compute a candidate's id and hashes."""
     return Prepared(
         candidate,
         candidate_id(candidate.owner_id, candidate.source, candidate.id),

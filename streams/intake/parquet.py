@@ -15,7 +15,7 @@ from palimpsest.streams.intake.rows import refuse_repeated_names
 
 BATCH = 1000
 INT96_UNIT = "us"
-"""Spark writes times as INT96, even if their nanoseconds since 1970 do not fit into 64 bits."""
+"""Microseconds: Spark writes INT96 times whose nanoseconds since 1970 do not fit into 64 bits."""
 
 
 def parquet_rows(path: str) -> Iterator[tuple[bytes, float]]:
@@ -61,8 +61,9 @@ def values_of(table: Any) -> list[dict[str, Any]]:
 def _values(table: Any) -> list[dict[str, Any]]:
     """Like `values_of`, if all text is UTF-8.
 
-    In maps, large lists and lists of fixed size, times are Python's own if it can represent all
-    those of the row: older versions accepted only such rows, and their hashes stay the same.
+    In maps, large lists and lists of fixed size, times stay Python's own values if Python can
+    represent all times of the row. Older versions accepted only such rows, and the hashes of these
+    must not change.
     """
     rows: list[dict[str, Any]]
     try:
@@ -88,7 +89,7 @@ def _cast(table: Any, change: Any, *, deep: bool = True) -> Any:
 
 
 def _changed(kind: Any, change: Any, *, deep: bool) -> Any:
-    """A type with `change` applied to it, or to the types inside it; inside all only if `deep`."""
+    """A type with `change` applied to it, or to the types inside, also in maps if `deep`."""
     import pyarrow as pa
 
     changed = partial(_changed, change=change, deep=deep)

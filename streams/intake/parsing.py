@@ -1,4 +1,4 @@
-"""Parses a row's bytes as a producer's statement (docs/design.md, Words, CloudEvents 1.0)."""
+"""Parses a row's bytes as a candidate or a notice (docs/design.md, Words; CloudEvents 1.0)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NO_RENAMES: Mapping[str, str] = MappingProxyType({})
 _TYPE_OF_OURS = re.compile(r"palimpsest\.[a-z_]{1,40}\.v\d{1,4}")
 _TOLD_ERRORS = 4
 MOST_USES = 2**31 - 1
-"""Uses in one notice, so that a memory's sum stays a number that a database accepts."""
+"""The highest count in a notice, so that a memory's sum stays a number that a database accepts."""
 NOT_FINITE = "JSON has no NaN and no infinite numbers: leave the field out"
 _BINARY_MODE = ("ce_specversion", "ce-specversion")
 
@@ -119,12 +119,12 @@ def _no_object(row: object) -> str:
     what = "a row must be a JSON object: {…}"
     if not isinstance(row, list):
         return what
-    return f"{what}, and this is a list, as is a CSV's line with more cells than its first line"
+    return f"{what}, and this is a list, which a CSV's line becomes if it has too many cells"
 
 
 def _too_long(length: int) -> str:
     if length >= MAX_KEPT_BYTES:
-        return f"the row has {MAX_KEPT_BYTES} bytes or more; what is beyond them was not kept"
+        return f"the row has {MAX_KEPT_BYTES} bytes or more; the rest was not kept"
     return f"the row has {length} bytes; {MAX_ROW_BYTES} are allowed"
 
 
@@ -143,7 +143,7 @@ def _unreadable(
 
 
 def _not_finite(text: str, renames: Mapping[str, str]) -> str | None:
-    """Our field with a number that JSON lacks (NaN or infinite), if nothing else is wrong."""
+    """Our name of the field with a number that JSON lacks, if nothing else is wrong."""
     try:
         row = json.loads(text)  # Python's parser accepts such numbers
     except (ValueError, RecursionError):
@@ -176,7 +176,7 @@ def _renamed(row: Row, renames: Mapping[str, str]) -> Row:
     for theirs, value in {name: row.pop(name) for name in renames if name in row}.items():
         ours = renames[theirs]
         if ours in row:
-            raise InvalidInputError("field", f"{ours}: it is there, and as {theirs} too")
+            raise InvalidInputError("field", f"{ours}: the row has it twice, also as {theirs}")
         row[ours] = value
     return row
 
@@ -216,13 +216,13 @@ def _unknown(event: Row) -> str:
         return "only CloudEvents of specversion 1.0 are known"
     found = str(event.get("type"))
     name = found if _TYPE_OF_OURS.fullmatch(found) else "the event's type"
-    return f"{name} is not known here; known are {', '.join(_TYPES)}"
+    return f"{name} is not known; the known types are {', '.join(_TYPES)}"
 
 
 def _candidate(event: Row, data: Row) -> Candidate:
     for name in ("id", "source"):
         if data.get(name, event[name]) != event[name]:
-            raise InvalidInputError("field", f"data/{name}: another than the event's")
+            raise InvalidInputError("field", f"data/{name}: must be the same as the event's")
     return _check(Candidate, data | {"id": event["id"], "source": event["source"]})
 
 

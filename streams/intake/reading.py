@@ -37,7 +37,7 @@ class RowReader:
     Rows of an input that cannot be read twice, a pipe or standard input, carry `reading`. `form` is
     the files' format; by default, their names and beginnings determine it. `renames` maps a CSV's
     columns to our names. `total` is the files' size in bytes, or None if one of them has no size;
-    `done` is how much was read so far. Empty lines are skipped. A UsageError names a file that
+    `done` is the number of bytes read so far. Empty lines are skipped. UsageError names a file that
     cannot be read: at once if it is missing, after all earlier rows if it ends too early.
     """
 
@@ -128,7 +128,7 @@ class RowReader:
         before = self.done
         size = _size(path)
         if size is None:
-            raise UsageError(f"{path} is Parquet, which is read from a file only")
+            raise UsageError(f"{path} is Parquet, which can be read only from a file")
         for raw, share in parquet_rows(path):
             self.done = before + int(size * share)
             yield raw

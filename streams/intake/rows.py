@@ -16,7 +16,7 @@ MAX_KEPT_BYTES = 16 * MAX_ROW_BYTES
 
 
 def refuse_repeated_names(names: Iterable[str], place: str) -> None:
-    """UsageError if two columns have the same name: a row would keep only one of their values."""
+    """Raise UsageError if two columns have the same name: a row would keep only one value."""
     for name, count in Counter(names).items():
         if name and count > 1:
             raise UsageError(f"{place} has {count} columns `{name}`: give each a name of its own")

@@ -21,11 +21,11 @@ NUMBERS = ("confidence", "importance", "intensity")
 
 
 _OPENING = rf'(?<![^{DELIMITERS}])"'
-"""Only at the start of a cell; a quote inside one is part of it."""
+"""A quote opens only at the start of a cell; inside a cell it is part of the text."""
 _QUOTED = re.compile(rf'{_OPENING}[^"]*(?:""[^"]*)*"')
 _NAMED = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
 _LONGEST_HEADER = 100
-"""Lines, in case its quote is never closed."""
+"""The most lines of a header, in case a quote in it is never closed."""
 _UTF_16 = ("\udcff\udcfe", "\udcfe\udcff")
 """How a UTF-16 file begins when read as UTF-8; spreadsheets may save Unicode as UTF-16."""
 
@@ -60,7 +60,7 @@ def delimiter_of(row: str) -> str:
 
 
 def table_rows(file: io.BufferedReader, path: str, renames: Mapping[str, str]) -> Iterator[bytes]:
-    """Each line as JSON; empty cells are left out. UsageError if the file is not CSV.
+    """Each line as JSON; empty cells are left out. Raises UsageError if the file is not CSV.
 
     A line with more cells than fields becomes a JSON array, which is invalid, so that no part of a
     text with a comma is lost unnoticed. For the same reason, a table is refused if two columns have
@@ -96,7 +96,7 @@ def csv_reader(lines: Iterable[str], delimiter: str) -> Any:
 
 
 class _Lines:
-    """Lines that know whether they have ended, to detect an unfinished row."""
+    """Lines that note when they have ended, so that an unfinished row is detected."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = iter(lines)

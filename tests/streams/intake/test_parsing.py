@@ -394,7 +394,7 @@ def test_a_renamed_field_is_named_as_ours_where_its_number_is_none_of_json() -> 
 
 
 def test_a_field_may_not_come_by_two_names() -> None:
-    with pytest.raises(InvalidInputError, match="text: it is there, and as memory too"):
+    with pytest.raises(InvalidInputError, match="text: the row has it twice, also as memory"):
         parse(row(memory=SECRET), source="f", renames={"memory": "text"})
 
 
@@ -497,5 +497,5 @@ def test_a_mapping_may_name_all_fields_and_swap_two() -> None:
     kept = parse(row(), source="f", renames={"owner_id": "owner_id", "text": "text"})
     assert isinstance(kept, Candidate)
     assert kept.text == "Ann lives in Oslo."
-    with pytest.raises(InvalidInputError, match="text: it is there, and as body too"):
+    with pytest.raises(InvalidInputError, match="text: the row has it twice, also as body"):
         parse(row(body="Ann"), source="f", renames={"text": "text", "body": "text"})

@@ -106,7 +106,9 @@ class Acknowledged:
         if self._file is None:
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
             self._file = os.open(self._path, flags, 0o600)
-        fcntl.flock(self._file, fcntl.LOCK_EX)  # or an older record could overwrite a newer one
+        fcntl.flock(
+            self._file, fcntl.LOCK_EX
+        )  # otherwise an older record could overwrite a newer one
         try:
             line = orjson.dumps(asdict(Mark.of(self._log)))
             os.pwrite(self._file, line.ljust(RECORD_BYTES - 1) + b"\n", 0)

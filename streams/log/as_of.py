@@ -22,8 +22,8 @@ def position_as_of(log: Log, when: AsOf, owner_id: str | None = None) -> int:
 
     With an owner, only that owner's events count, and the answer is exact, because an owner's times
     never go back. Over all owners, writers whose clocks differ may have recorded times out of
-    order; the answer is then a position where the times pass `when`. Raises UsageError if `when` is
-    in the future, or neither a position nor a time.
+    order; the answer is then a position at which the times pass `when`. Raises UsageError if `when`
+    is in the future, or neither a position nor a time.
     """
     if isinstance(when, datetime):
         return _position_at(log, in_utc(when), owner_id)
@@ -42,7 +42,7 @@ def time_at(log: Log, position: int) -> datetime:
 
 
 def in_utc(when: datetime) -> datetime:
-    """A time in UTC, which is the default zone. UsageError if it is out of range."""
+    """A time in UTC, which is the default zone. Raises UsageError if it is out of range."""
     try:
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC)
     except OverflowError:

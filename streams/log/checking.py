@@ -26,9 +26,9 @@ _FILED_AT = "SELECT position FROM events WHERE id = ?"
 def check_log(log: Log, progress: Callable[[str, float], None] | None = None) -> int:
     """Check everything that does not need a fold; returns the number of events.
 
-    Checks that positions have no gaps, checksums, each event's owner and id against the indexed
-    columns, its references to earlier events, its texts and ids against their hashes, and the
-    file's structure. Raises StoreError for the first fault, with its position. Events appended
+    Positions must have no gaps. Of each event it checks the checksum, the owner and id against the
+    indexed columns, the references to earlier events, and texts and ids against their hashes; last,
+    the file's structure. Raises StoreError for the first fault, with its position. Events appended
     during the check are left out.
     """
     head = log.head()
@@ -90,7 +90,7 @@ def _check_policies(log: Log, found: list[int], head: int) -> None:
 
 
 def _check_file(log: Log) -> None:
-    """Check indexes against tables, and every page: reading in order may leave some out."""
+    """Check indexes against tables, and every page: reading the events may leave some out."""
     found = log.row("PRAGMA integrity_check(1)")
     if found != ("ok",):
         what = found[0] if found else "nothing"

@@ -38,7 +38,7 @@ from palimpsest.streams.core.text import NORMALISER, VERBATIM, text_hash, verbat
 
 
 class DamagedEventError(StoreError):
-    """An event that was changed or moved; `what` is the fault, and follows its position."""
+    """An event that was changed or moved; `what` is the predicate of a sentence about it."""
 
     def __init__(self, position: int, what: str) -> None:
         super().__init__(position, what)
@@ -102,13 +102,13 @@ class References:
         if decision_id not in self._pairs:
             yield f"names the join {decision_id}, which no earlier event of its owner made"
         elif standing is not None and (decision_id in self._standing) is not standing:
-            now = "stands already" if not standing else "is taken out already"
+            now = "stands already" if not standing else "is reversed already"
             yield f"names the join {decision_id}, which {now}"
 
     def _other_pair(self, event: Reversed) -> Iterator[str]:
         data = event.data
         if self._pairs.get(data.decision_id) != (data.candidate_id, data.joined_to):
-            yield f"names other candidates than the join {data.decision_id} has"
+            yield f"names other candidates than those of the join {data.decision_id}"
 
     def _take(self, event: AnyEvent) -> None:
         match event:
@@ -183,11 +183,15 @@ def _in_decision(
 
 
 def in_order(events: Iterable[Recorded], owner_id: str) -> Iterator[Recorded]:
-    """An owner's events from the first on; DamagedEventError for one that cannot be folded."""
+    """An owner's events from the first on; raises DamagedEventError if one cannot be folded."""
     references = References()
     for recorded in events:
         event = recorded.event
-        other = None if event.owner_id == owner_id else "is another owner's by its line"
+        other = (
+            None
+            if event.owner_id == owner_id
+            else "belongs to another owner, according to its line"
+        )
         fault = other or references.fault(event)
         if fault is not None:
             raise DamagedEventError(recorded.position, fault)
@@ -200,12 +204,12 @@ def content_fault(event: AnyEvent) -> str | None:
         if content.normaliser != NORMALISER:
             return f"has a hash by the normaliser {content.normaliser}, unknown to this version"
         if text_hash(content.text) != content.hash:
-            return f"holds another text than the one that was hashed by {content.normaliser}"
+            return f"has another text than the one that was hashed by {content.normaliser}"
         form = content.verbatim
         if form is not None and form.normaliser != VERBATIM:
             return f"has a hash by the normaliser {form.normaliser}, unknown to this version"
         if form is not None and verbatim_hash(content.text) != form.hash:
-            return f"holds another text than the one that was hashed by {form.normaliser}"
+            return f"has another text than the one that was hashed by {form.normaliser}"
     if isinstance(event, Decided):
         fields = event.data.candidate
         if fields.owner_id != event.owner_id:
@@ -213,7 +217,7 @@ def content_fault(event: AnyEvent) -> str | None:
         if candidate_id(fields.owner_id, fields.source, fields.id) != event.subject:
             return "admits a candidate under another id than its own"
         if decision_id_of(event.subject) != event.id:
-            return "has another id than its candidate gives it"
+            return "has another id than the one that follows from its candidate"
     return None
 
 
@@ -236,7 +240,7 @@ class Checker:
         self._owners: dict[str, References] = {}
 
     def check(self, position: int, event: AnyEvent) -> None:
-        """Check the next event; DamagedEventError if it has a fault."""
+        """Check the next event; raises DamagedEventError if it has a fault."""
         references = self._owners.get(event.owner_id)
         if references is None:
             references = self._owners[event.owner_id] = References()

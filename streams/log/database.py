@@ -30,8 +30,8 @@ BUSY_SECONDS = 30.0
 PAGE_BYTES = 4096
 """Each event changes some page of the index of ids, so small pages mean less to write."""
 LARGE_PAGE_BYTES = 16_384
-"""The page size of a log that is hardly written to any more; a small page wastes space, because it
-does not hold two texts with vectors."""
+"""The page size of a log that is hardly written to any longer. A small page wastes space, because
+it does not hold two texts with vectors."""
 CACHE_KIB = 16 * 1024
 """Four times as much did not make inserting into an index of 600,000 ids faster."""
 CHECKPOINT_PAGES = 8192
@@ -57,8 +57,8 @@ _NO_ROOM_BESIDE = {sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMMAP}
 """SQLite could not extend the file of shared memory that it keeps beside the log."""
 
 _held: dict[Inode, list[int]] = defaultdict(list)
-"""Descriptors of files to which this process has connections, for the next that reads the file;
-closed after the last connection.
+"""Open descriptors of files that this process has connections to, for the next to read a file. They
+are closed after its last connection.
 
 Closing any descriptor of a file drops all locks of the process on it (fcntl(2), POSIX), including
 SQLite's. Another process that closes the file would then believe that it is the last one, and
@@ -183,8 +183,8 @@ class Database:
         if not self.in_place:
             raise StoreError(
                 f"{self.path} is no longer the file that was opened: it was moved, deleted or"
-                " replaced, so nothing was read or written. Open the store again, and restart a"
-                " server"
+                " replaced, so nothing was read or written. Open the store again; if this is a"
+                " server, restart it"
             )
 
     @property
@@ -256,7 +256,7 @@ class Database:
         if version > SCHEMA_VERSION:
             raise StoreError(
                 f"{self.path} was written by a newer palimpsest (format {version},"
-                f" this one knows {SCHEMA_VERSION}): install that one"
+                f" this one knows {SCHEMA_VERSION}): install a newer version"
             )
         if version < SCHEMA_VERSION and not self._read_only:
             self._bring_up()
@@ -352,7 +352,8 @@ def _make_whole(path: Path) -> None:
 def _sealed(path: Path) -> bool:
     """Whether no process can change the file: the disk is read-only and has no writer's journal.
 
-    SQLite reads a database in WAL mode only with other files beside it, unless told of this.
+    SQLite reads a database in WAL mode only with other files beside it, unless it is told that the
+    file cannot change.
     """
     try:
         read_only = os.statvfs(path).f_flag & os.ST_RDONLY
@@ -408,7 +409,10 @@ def _meaning(error: sqlite3.DatabaseError, path: Path) -> PalimpsestError:
 
 
 def repack(path: Path) -> None:
-    """Rewrite a log that no process has open in large pages: a quarter to a third smaller."""
+    """Rewrite a log in large pages, which makes it a quarter to a third smaller.
+
+    No process may have it open.
+    """
     with _database_errors(path), closing(sqlite3.connect(path, isolation_level=None)) as log:
         log.execute("PRAGMA journal_mode=DELETE")
         log.execute(f"PRAGMA page_size={LARGE_PAGE_BYTES}")

@@ -71,9 +71,9 @@ class DeadLetters:
         self._database = database
 
     def add(self, letter: NewDeadLetter) -> None:
-        """Store an input under `contracts.identity.invalid_id`, with the event about it.
+        """Store an input under `contracts.identity.invalid_id`, together with the event about it.
 
-        Needs a transaction. It is idempotent: bytes that are already stored change nothing.
+        Needs the transaction of that event. Bytes that are already stored change nothing.
         """
         self._insert(letter, "DO NOTHING")
 
@@ -139,7 +139,7 @@ class DeadLetters:
         return None if row is None else row[0]
 
     def headers(self, letter_id: str) -> Headers:
-        """The headers of a letter's record, the first of equal ones; empty for a row of a file."""
+        """The headers of the first record with a letter's bytes; empty for a row of a file."""
         row = self._database.row("SELECT headers FROM dead_letters WHERE id = ?", (letter_id,))
         return () if row is None else _unpacked(row[0])
 

@@ -17,8 +17,8 @@ from palimpsest.streams.log.verifications import may_ask
 def exported_events(lines: Iterable[bytes]) -> Iterator[tuple[AnyEvent, bytes]]:
     """The events of an export with their lines, each checked against those before it.
 
-    Raises StoreError, with the line's number, for a line that is not an event or was changed: it
-    names something that no earlier line created, or its text does not match its hash.
+    Raises StoreError, with the line's number, for a line that is not an event, and for one that was
+    changed: it names something that no earlier line created, or its text does not match its hash.
     """
     checker = Checker()
     for number, line in enumerate(lines, start=1):
@@ -64,5 +64,5 @@ def _take_over(log: Log, events: Lines, before: int) -> None:
         log.take_over(events)
     except sqlite3.IntegrityError:
         raise StoreError(
-            f"lines {before + 1} to {before + len(events)} have an id that an earlier line has"
+            f"one of lines {before + 1} to {before + len(events)} has the id of an earlier line"
         ) from None

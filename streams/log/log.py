@@ -37,7 +37,7 @@ _LINES = "SELECT position, checksum, line FROM events"
 
 
 class Log(Database):
-    """The events of a store. Positions grow, with gaps allowed; the first is 1."""
+    """The events of a store, at positions 1, 2, 3 and so on."""
 
     def __init__(
         self, path: Path, *, create: bool = False, read_only: bool = False, shared: bool = False
@@ -114,7 +114,7 @@ class Log(Database):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Like `Database.transaction`; on success, remembers the owners that it added."""
+        """Like `Database.transaction`; on success, records what is acknowledged from then on."""
         try:
             with super().transaction():
                 yield
@@ -180,7 +180,7 @@ class Log(Database):
         return row[0] if row else 0
 
     def lines_after(self, position: int, limit: int = CHUNK) -> list[Line]:
-        """Up to `limit` lines after `position`; StoreError names the position of a damaged line."""
+        """Up to `limit` lines after `position`; raises StoreError that names a damaged one."""
         return self._read(
             "WHERE position > ? ORDER BY position LIMIT ?", (position, limit), position
         )
@@ -202,8 +202,8 @@ class Log(Database):
 
         They are read `chunk` at a time. The owner `""` has the events about the store, and about
         inputs with an unknown owner. Every other owner also has the store's events that change the
-        vectors by which texts are compared. If read from the start, DamagedEventError for the first
-        event that cannot be folded.
+        vectors by which texts are compared. A read from the start raises DamagedEventError at the
+        first event that cannot be folded.
         """
         events = self._of_owner(owner_id, after, upto, chunk)
         if not after:
@@ -348,7 +348,7 @@ class Log(Database):
         }
 
     def _upgrade(self) -> None:
-        """Fill the table of pending questions, which older versions filled by other rules."""
+        """Fill the table of pending questions, which older versions filled differently."""
         conditions = " OR ".join(f"instr(line, CAST('{words}' AS BLOB))" for words in MARKS)
         asking = f"SELECT owner_no FROM events WHERE {conditions}"  # noqa: S608 - our own words
         sql = f"SELECT owner_id FROM owners WHERE owner_no IN ({asking}) ORDER BY owner_id"  # noqa: S608
@@ -367,7 +367,7 @@ class Log(Database):
         )
 
     def _read(self, where: str, parameters: Row, after: int | None) -> list[Line]:
-        """Read lines and check them; if they are in order, `after` is the position they follow."""
+        """Read lines and check them; `after` is the position before them, if they are in order."""
         found: list[Line] = []
         try:
             for position, checksum, line in self.rows(f"{_LINES} {where}", parameters):
@@ -390,7 +390,7 @@ def _decoded(lines: Iterable[Line]) -> list[Recorded]:
 
 
 def _key(event_id: str) -> bytes:
-    """A UUID as 16 bytes, less than half the size of its text; ValueError for anything else."""
+    """A UUID as 16 bytes, less than half the size of its text; raises ValueError for all else."""
     key = bytes.fromhex(event_id.replace("-", ""))
     if len(key) != UUID_BYTES:
         raise ValueError("not a uuid")

@@ -22,7 +22,7 @@ from palimpsest.streams.log.database import DamagedError, Database
 INNER_INDEX, INNER_TABLE, LEAF_INDEX, LEAF_TABLE = 2, 5, 10, 13
 INNER = {INNER_INDEX, INNER_TABLE}
 KINDS = {INNER_INDEX: LEAF_INDEX, INNER_TABLE: LEAF_TABLE}
-"""The leaves below each kind of inner page."""
+"""The kind of the leaves below each kind of inner page."""
 WAL_HEADER, WAL_FRAME = 32, 24
 HEADER_LEAF, HEADER_INNER = 8, 12
 ATTEMPTS = 3
@@ -36,7 +36,7 @@ class _Page(NamedTuple):
 
 
 def check_pages(log: Database) -> None:
-    """Check every root and inner page; DamagedError names the first that is damaged."""
+    """Check every root and inner page; raises DamagedError, which names the first damaged one."""
     for attempt in range(1, ATTEMPTS + 1):
         roots = [*log.rows("SELECT rootpage FROM sqlite_master WHERE rootpage > 0")]
         try:
@@ -155,7 +155,7 @@ def _page(file: _File, number: int) -> _Page:
         or (content or 65536) > file.usable
         or first_free > file.usable
     ):
-        raise _DamagedPageError(number, "its header fits no page")
+        raise _DamagedPageError(number, "its header cannot be right")
     places = np.frombuffer(data, ">u2", cells, start + size).astype(np.int64)
     if ((places < pointers_end) | (places > file.usable - 4)).any():
         raise _DamagedPageError(number, "its cells are outside the page")

@@ -29,8 +29,9 @@ CREATE TABLE requests (
     PRIMARY KEY (id, position)
 ) WITHOUT ROWID;
 
--- What waits for the judge: it follows from the events, so that nobody folds owners to find it.
--- `subject` is a candidate (kind settle) or a decision (kind compose).
+-- What waits for the judge or the embedder. It follows from the events, and is kept here so that no
+-- owner is folded to find it. `subject` is a candidate (kinds settle and embed) or a decision (kind
+-- compose).
 CREATE TABLE verifications (
     kind     TEXT    NOT NULL,
     subject  TEXT    NOT NULL,
@@ -52,8 +53,9 @@ CREATE TABLE inbox (
 CREATE INDEX inbox_waiting ON inbox (id) WHERE answered_at IS NULL;
 CREATE INDEX inbox_answered ON inbox (answered_at) WHERE answered_at IS NOT NULL;
 
--- `size` is how many bytes there were: of very many `bytes` are the first. `headers` are those of a
--- record as JSON, values in base64; `times` counts the records of a topic that had these bytes.
+-- `size` is the original number of bytes; `bytes` has only the first ones of a huge input. `headers`
+-- are those of a record as JSON, values in base64; `times` counts the records of a topic that had
+-- these bytes.
 CREATE TABLE dead_letters (
     number  INTEGER PRIMARY KEY AUTOINCREMENT,
     id      TEXT NOT NULL UNIQUE,
@@ -70,7 +72,8 @@ CREATE TABLE dead_letters (
 );
 CREATE INDEX dead_letters_by_state ON dead_letters (state, number);
 
--- How far a log that is a copy of topics has them, and which inputs its decisions are done with.
+-- For a log that is a copy of topics: of each partition of the decisions, the next offset to copy;
+-- of each partition of the inputs, the next offset that no copied decision accounts for.
 CREATE TABLE followed (
     topic       TEXT    NOT NULL,
     partition   INTEGER NOT NULL,

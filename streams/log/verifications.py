@@ -20,7 +20,7 @@ from palimpsest.streams.log.database import Database
 Kind = Literal["settle", "compose", "embed"]
 
 MARKS = ('"asked":["', '"composition"')
-"""Marks in the lines of events that may have questions; other lines may contain them in a text."""
+"""Found in the lines of all events that may have questions, and in texts of other lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Verifications:
         self._database = database
 
     def follow(self, touched: Touched, owner_no: int, position: int) -> None:
-        """Add and remove entries by an event's changes, in the event's transaction."""
+        """Add and remove entries according to an event's changes, in the event's transaction."""
         changed: tuple[tuple[Kind, Mapping[str, bool]], ...] = (
             ("settle", touched.questions),
             ("compose", touched.texts),

@@ -403,7 +403,7 @@ def test_only_an_empty_log_is_filled(log: Log) -> None:
         (b"no json, but words", "line 3 is not an event"),
         (b'{"specversion":"1.0","type":"palimpsest.accessed.v9"}', "line 3 is not an event"),
         (b"", "line 3 is not an event"),
-        (encode(refused(1)), "that an earlier line has"),
+        (encode(refused(1)), "has the id of an earlier line"),
     ],
 )
 def test_an_import_is_all_or_nothing(log: Log, line: bytes, told: str) -> None:

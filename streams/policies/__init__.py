@@ -39,7 +39,7 @@ MODEL_PRESETS = {
 
 
 def default_policy(model: str | None = None) -> str:
-    """The preset for a new store that names no policy: that of the model, named as recorded."""
+    """The preset for a new store if no policy is named: that of the model, by its recorded name."""
     return MODEL_PRESETS.get(model or "", "standard")
 
 
@@ -73,7 +73,7 @@ def _checked(policy: Policy) -> Policy:
 
 
 def parse_policy(text: str | bytes, origin: str, folder: Path = Path()) -> Policy:
-    """A policy from TOML text; errors name `origin`, and languages are files of `folder`."""
+    """A policy from TOML text; errors name `origin`, and language files are in `folder`."""
     try:
         return Policy.model_validate(with_languages(parse_toml(text, origin), folder))
     except ValidationError as error:

@@ -42,20 +42,20 @@ FALLBACKS: dict[Fallback, str] = {
 }
 QUESTIONS: dict[Question, str] = {
     "same": "whether the two say the same",
-    "relation": "whether they say the same, differ, each add something, or one is an update",
+    "relation": "whether they say the same, differ or add to each other, or one updates the other",
     "compose": "for one text composed of both",
 }
 REPEATS: dict[Exact | None, str] = {
     "verbatim": "A verbatim repeat of a text joins it, before any check (hash_exact).",
     "folded": "An exact repeat of a text joins it, before any check (hash_exact), also one that"
-    " differs in case and white space (check folded).",
+    " differs only in case and white space (check folded).",
     None: "An exact repeat of a text joins it, before any check (hash_exact), also one that"
     " only has the same search form (check folded).",
 }
 TOKENS: dict[Tokenizer, str] = {
     "words": "words",
-    "content": "words between white space without stopwords",
-    "morphemes": "words as a dictionary has them, without particles and endings",
+    "content": "words (split at white space, without stopwords)",
+    "morphemes": "words (in their dictionary form, without particles and endings)",
 }
 AMONG = {"scope": "nearest", "full_text": "that a full-text search ranks first"}
 DAY = 86_400
@@ -81,8 +81,9 @@ def _sentences(policy: Policy) -> Iterator[str]:
     similar = policy.similar
     if similar is not None:
         yield (
-            f"The answer has the {similar.most} most similar memories with a cosine or a Jaccard of"
-            f" {_number(similar.at_least)} or more (similar_facts); this blocks nothing."
+            f"The answer names at most {counted(similar.most, 'memory')} with a cosine or a Jaccard"
+            f" of {_number(similar.at_least)} or more, the most similar first (similar_facts); this"
+            " blocks nothing."
         )
     if policy.protected_categories:
         named = ", ".join(policy.protected_categories)
@@ -98,7 +99,7 @@ def _sentences(policy: Policy) -> Iterator[str]:
         yield f"A candidate of category {category} expires after {after} unless it says otherwise."
     if policy.local_only:
         named = ", ".join(policy.local_only)
-        yield f"Of these owners, namespaces and categories no text goes to a remote judge: {named}."
+        yield f"No text of these owners, namespaces and categories goes to a remote judge: {named}."
     for language in policy.languages:
         digest = hashlib.sha256(language.text.encode()).hexdigest()[:12]
         yield (
@@ -150,13 +151,13 @@ def _check(check: Check) -> str:
         case RecentCheck():
             within = f"within {check.seconds} s of the text that it repeats"
             if check.capacity is not None:
-                within += f", while that is among the owner's last {check.capacity} texts"
-            return f"recent: an exact repeat {within}, is called recent_capture."
+                within += f", while that is among the owner's last {check.capacity} texts,"
+            return f"recent: an exact repeat {within} is called recent_capture."
         case TokenCheck():
             return (
-                f"tokens: a newcomer that shares a Jaccard of {_over(check)} of its"
-                f" {TOKENS[check.tokenizer]} with one of the {check.top} {AMONG[check.among]} joins"
-                f" it (token_reject){_guarded(check.guard)}."
+                f"tokens: a newcomer whose {TOKENS[check.tokenizer]} have a Jaccard of"
+                f" {_over(check)} with those of one of the {check.top} {AMONG[check.among]} joins"
+                f" that one (token_reject){_guarded(check.guard)}."
             )
         case SessionCheck():
             likeness = f"has a cosine of {_number(check.threshold)} or more"
@@ -191,12 +192,12 @@ def _cosine(check: CosineCheck) -> str:
     ]
     if check.near_identical is not None:
         lines.append(
-            f"From {_number(check.near_identical)}: what the guard finds near-identical joins it"
-            " (auto_reject), whatever its zone."
+            f"From {_number(check.near_identical)}: it joins one that the guard finds"
+            " near-identical (auto_reject), whatever the zone."
         )
     if check.namespaces:
         own = ", ".join(f"{_number(floor)} in {name}" for name, floor in check.namespaces.items())
-        lines.append(f"Instead it is {own}.")
+        lines.append(f"This bound is {own} instead.")
     if check.min_characters:
         lines.append(
             f"Texts of fewer than {check.min_characters} characters are not compared this way."
@@ -215,13 +216,13 @@ def _judge(judge: Judge) -> Iterator[str]:
         )
         if judge.frames:
             yield (
-                f"After them, about at most {judge.frames} of the same frame, the newest first,"
-                " whatever their cosine."
+                f"After them, it is asked about at most {judge.frames} of the same frame, the"
+                " newest first, whatever their cosine."
             )
         if judge.of_owner is not None:
             yield (
-                "For an owner with names, also about the nearest, if either speaks of the owner"
-                f" and their cosine is at least {_number(judge.of_owner)}."
+                "For an owner with names, it is also asked about the nearest neighbour, if either"
+                f" text speaks of the owner and their cosine is at least {_number(judge.of_owner)}."
             )
         if judge.bridges:
             yield "The judge is also asked about a joined newcomer's neighbours in other memories."
@@ -274,10 +275,10 @@ def _consolidate(rule: Consolidate | None) -> Iterator[str]:
     if rule is None:
         return
     yield (
-        "When a session ends, its memories of one category become one if every pair shares a"
-        f" Jaccard over {_number(rule.above)} of its {TOKENS[rule.tokenizer]}; a namespace needs"
-        f" at least {rule.fewest} of them. The most confident speaks, then the most used, then"
-        " the newest (superseded)."
+        f"When a session ends, its memories of one category become one if the"
+        f" {TOKENS[rule.tokenizer]} of every two have a Jaccard over {_number(rule.above)}; a"
+        f" namespace needs at least {counted(rule.fewest, 'memory')}. The most confident speaks, or"
+        " else the most used, or else the newest (superseded)."
     )
     left = [
         *(f"the category {name}" for name in rule.protected_categories),

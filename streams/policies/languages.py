@@ -16,7 +16,7 @@ from palimpsest.contracts.toml import parse_toml
 from palimpsest.streams.guard import Tables, passes, read, tables_of
 
 EXAMPLES = ("same", "different")
-"""Pairs in a file that the guard must join, or must not; they are tried but not recorded."""
+"""A file's pairs that the guard must join, or must not; they are tried but not recorded."""
 _MODEL = "multilingual-e5-small"
 """The model that reads every script, so that examples test the language rather than the model."""
 
@@ -60,7 +60,7 @@ def _conflicts(language: Language) -> Iterator[str]:
     own = tables_of().numbers
     for word, value in language.numbers.items():
         if own.get(word, str(value)) != str(value):
-            yield f"numbers.{word}: it is {own[word]} in another language, so leave it out"
+            yield f"numbers.{word}: the word means {own[word]} in another language, so leave it out"
 
 
 def _not_held(examples: dict[str, list[tuple[str, str]]], tables: Tables) -> Iterator[str]:
@@ -78,14 +78,14 @@ def _not_held(examples: dict[str, list[tuple[str, str]]], tables: Tables) -> Ite
 
 
 def add_languages(policy: Policy, files: Iterable[Path]) -> Policy:
-    """A policy with the languages of some files, which replace those with the same code."""
+    """A policy with the languages of some files added; they replace those with the same code."""
     languages = {language.code: language for language in policy.languages}
     languages |= {language.code: language for language in map(load_language, files)}
     return policy.model_copy(update={"languages": tuple(languages.values())})
 
 
 def with_languages(rules: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Rules of a policy whose languages are read from the files that it names in its folder."""
+    """The rules of a policy, with each language file that they name read from its folder."""
     named = rules.get("languages")
     if not isinstance(named, list):
         return rules

@@ -1,4 +1,4 @@
-"""Writes a policy as a file, which `load_policy` reads back as the same rules."""
+"""Writes a policy as a file from which `load_policy` reads the same rules."""
 
 from __future__ import annotations
 

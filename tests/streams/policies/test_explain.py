@@ -189,7 +189,7 @@ def test_one_day_is_a_day() -> None:
         (Judge(ask="same"), "whether the two say the same"),
         (
             Judge(ask="relation"),
-            "whether they say the same, differ, each add something, or one is an update",
+            "whether they say the same, differ or add to each other, or one updates the other",
         ),
         (Judge(ask="compose"), "for one text composed of both"),
     ],
@@ -210,9 +210,12 @@ def explained(check: Check) -> str:
 
 def test_a_check_is_explained_with_what_it_does() -> None:
     words = TokenCheck(check="tokens", threshold=0.9, guard=False)
-    assert ".9 or more of its words with one of the 5 nearest" in explained(words)
+    assert (
+        "whose words have a Jaccard of .9 or more with those of one of the 5 nearest"
+        in explained(words)
+    )
     over = words.model_copy(update={"exclusive": True, "among": "full_text"})
-    assert "more than .9 of its words" in explained(over)
+    assert "a Jaccard of more than .9 with" in explained(over)
     assert "that a full-text search ranks first" in explained(over)
     assert "guard" not in explained(words)
     assert "if the guard sees" in explained(words.model_copy(update={"guard": True}))
@@ -222,6 +225,8 @@ def test_a_check_is_explained_with_what_it_does() -> None:
     assert "within 9 s of the text that it repeats, while that is among the owner's last 3" in (
         explained(recent)
     )
+    whenever = explained(recent.model_copy(update={"capacity": None}))
+    assert "within 9 s of the text that it repeats is called recent_capture" in whenever
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The commands that caused events, for replaying them on another history."""
+"""The commands that caused events, to be carried out on another history."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def merged_again(event: Joined) -> Merge:
 
 
 def redecided_again(event: Redecided) -> Redecide:
-    """The command for a decision on a candidate that was decided on again."""
+    """The command for a candidate that was decided on again."""
     data = event.data
     return Redecide(
         command_id=event.id,

@@ -36,8 +36,9 @@ from palimpsest.streams.replay.without import Search, Without
 class Consequence:
     """A candidate whose decision would have been different: its join, and the join it would make.
 
-    `made` is the decision that would have been made, and `then` its outcome; `asks` are neighbours
-    that the judge was not asked about, but would have been.
+    `made` is the decision that would have been made in the history without the reversed joins, and
+    `then` the candidate there. `asks` are neighbours that the judge was not asked about, but would
+    have been.
     """
 
     candidate: Entry
@@ -50,7 +51,7 @@ class Consequence:
 
     @property
     def decides(self) -> bool:
-        """Whether there is something to decide after the join is removed."""
+        """Whether something is left to decide after the join is removed."""
         return self.would_join is not None or self.asks_another
 
     @property
@@ -79,7 +80,7 @@ class Consequence:
 class ConsequencePlan:
     """Consequences by arrival, and the ids of later statements that would not have been possible.
 
-    For batch runs that ask no judge, it has the standing joins that they would not have made, and
+    `unmade` are the standing joins that batch runs without a judge would not have made, and `made`
     those that they would have made instead.
     """
 
@@ -98,8 +99,8 @@ def plan(
 ) -> ConsequencePlan:
     """How a ledger in which the joins `out` are reversed differs from its history without them.
 
-    `events` are those before the reversals. If no later decision was made by a policy with `search:
-    memories`, none depends on a merge, and nothing is replayed.
+    `events` are those before the reversals. If no decision was made by a policy with `search:
+    memories`, and no batch run took place, none depends on a merge, and nothing is replayed.
     """
     recorded = list(events)
     if not (out and (_searched_memories(recorded, policies) or _has_runs(recorded))):
@@ -205,9 +206,9 @@ def commands(
 def _joined(request: UnmergeRequest, event: Joined) -> Combine:
     """The join that a run would have made, for this request."""
     data = event.data
-    assert data.evidence is not None, "a run's join has its evidence"
-    assert data.join.face != "repeat", "nor does it repeat a text"
-    assert data.decision != "manual_join", "nor is it a person's"
+    assert data.evidence is not None, "a run's join has evidence"
+    assert data.join.face != "repeat", "a run's join repeats no text"
+    assert data.decision != "manual_join", "a run's join is not a person's"
     return Combine(
         **command_head(request, event.owner_id, f"{data.join.to}:{data.candidate_id}"),
         a=data.join.to,

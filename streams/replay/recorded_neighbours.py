@@ -59,11 +59,11 @@ class _RecordedSearch:
         return cls(was, now, near, _words(was, now), by_cosine, by_words)
 
     def proves(self, evidence: Evidence) -> bool:
-        """Whether a search by cosine would find exactly the neighbours that are recorded as such.
+        """Whether a search by cosine would find exactly the neighbours recorded as found by one.
 
-        If the floor is lower than in the record, it would if as many are recorded as a search
-        returns at most, or if the nearest text of all is below the floor. If the floor is higher,
-        it would if all that are recorded reach it.
+        If the policy's floor is lower than the recorded one, that is so if as many neighbours are
+        recorded as a search returns at most, or if the nearest text of all is below the floor. If
+        it is not lower, that is so if all recorded neighbours reach it.
         """
         if not self.near or self.words == "other":
             return False
@@ -90,7 +90,7 @@ def _words(was: Reach, now: Reach) -> Words:
 def _with_frame(
     found: Iterable[Neighbour], recorded: tuple[Neighbour, ...]
 ) -> tuple[Neighbour, ...]:
-    """The neighbours that were found, each as found last, and those of the recorded frame."""
+    """The neighbours that were found, as found last, and those of the recorded frame."""
     seen = {n.candidate_id: structs.replace(n, frame=None) for n in found}
     for mate in recorded:
         if mate.frame is not None:
@@ -106,8 +106,8 @@ def _with_frame(
 class RecordedNeighbours:
     """Neighbours in the `other` history of an owner, under a policy.
 
-    They are the recorded ones as far as both histories have the same texts to be found and the
-    recorded policy searched in the same way; otherwise they are searched for.
+    They are the recorded ones if both histories have the same texts to find, and if the recorded
+    policy searched in the same way; otherwise they are searched for.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class RecordedNeighbours:
         self._same_texts: dict[str, _SameTexts] = {}
 
     def of(self, event: Decided, admit: Admit) -> tuple[Neighbour, ...]:
-        """The neighbours that the policy's checks must see, before the event is folded."""
+        """The neighbours for the policy's checks; to be called before the event is folded."""
         evidence, key = event.data.evidence, (event.data.evidence.policy, admit.candidate.namespace)
         if key not in self._known:
             self._known[key] = _RecordedSearch.of(self._recorded[key[0]], self._policy, key[1])
@@ -176,6 +176,6 @@ class _SameTexts:
 
 
 def _found_as(distinct: Distinct) -> tuple[object, ...]:
-    """What a search returns of a text, and what it finds the text by."""
+    """All of a text that a search uses or returns."""
     members = [(entry.id, entry.living, entry.expired) for entry in distinct.members]
     return distinct.hash, members, distinct.vector, distinct.beside

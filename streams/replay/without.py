@@ -3,7 +3,7 @@
 It uses the log's vectors and verdicts, and no model. A decision on the same question stays as it
 was recorded, so changes of the code do not matter. Later statements of people are repeated if
 possible. Runs that ask no judge are executed again; a join of any other run stands if its pair is
-still two memories.
+still in two memories. In the comments here, *there* means in this other history.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ Search = Callable[[Ledger, Admit, Policy], tuple[Neighbour, ...]]
 class Without:
     """The same owner twice: `real` as recorded, and `other` without the joins `out`.
 
-    `policies` are those of the log by hash. `overtaken` has the ids of events that are impossible
-    in the other history: statements of people or batch runs about other memories. `made` has the
-    latest decision of each candidate there. `again` has the joins that batch runs without a judge
+    `policies` are those of the log by hash. `overtaken` has the ids of statements by people, and of
+    joins by batch runs, that are impossible there, because the memories are others. `made` has the
+    latest decision on each candidate there. `again` has the joins that batch runs without a judge
     would have made, by run and id.
     """
 
@@ -164,7 +164,7 @@ class Without:
     # -- the joins themselves --------------------------------------------------------------------
 
     def _take_out(self, event: Decided | Settled | Joined | Redecided) -> None:
-        """Leave the new candidate alone, and separate the pair, as an un-merge does."""
+        """Leave the new candidate unjoined, and separate the pair, as an un-merge does."""
         match event:
             case Decided():
                 self._evolve(_on_its_own(event))
@@ -217,7 +217,7 @@ class Without:
     def _as_compared(self, event: Decided, found: Iterable[Neighbour]) -> tuple[Neighbour, ...]:
         """The neighbours found there, with the guard's recorded findings for the same texts.
 
-        Those of its frame are candidates, so they are the same in both histories.
+        The recorded neighbours of its frame are added: they are candidates, the same in both.
         """
         recorded = event.data.evidence.neighbours
         seen = {neighbour.candidate_id: neighbour for neighbour in recorded}
@@ -235,7 +235,7 @@ class Without:
         return (*near, *(n for n in recorded if n.frame == "only" and self._is_there(n)))
 
     def _updates_there(self, event: Decided) -> bool:
-        """Whether an update is still one there: no other memory has its text."""
+        """Whether an update is still one there, because no other memory has its text."""
         if event.data.join is None or event.data.rank is None:
             return False
         target = _target(self.other, event)
@@ -329,7 +329,7 @@ class Without:
         return found
 
     def _falls_back(self, event: Settled, entry: Entry) -> bool:
-        """Whether a fallback that joined can join there, too, and so stays as recorded."""
+        """Whether a fallback that joined can join there, too: then it stays as recorded."""
         join = event.data.join
         if join is None or event.data.decision not in ("fallback_reject", "fallback_supersede"):
             return False
@@ -423,7 +423,7 @@ class Without:
                 yield combine_command(self.other, policy, planned, run, self._content)
 
     def _composed(self, run: str) -> Iterator[ComposedText]:
-        """The judge's compositions for a run; it would have to be asked for any other text."""
+        """The judge's compositions for a run; for any other text it would have to be asked."""
         for joined in self._recorded.get(run, ()):
             made = joined.data.composition
             if made is not None and joined.data.evidence and joined.data.evidence.verdicts:
@@ -464,7 +464,7 @@ class Without:
         return not any(isinstance(event, Refused) for event in events)
 
     def _done_with_another(self, command: Operation) -> bool:
-        """Whether the same command has already reinstated a join, or undone an update."""
+        """Whether another event of the command already reinstated the join or undid the update."""
         if not isinstance(command, Reinstate | Undo):
             return False
         edge = self.other.edges.get(command.decision_id)
@@ -532,7 +532,7 @@ def _verdicts(event: Settled | Refused) -> tuple[Verdict, ...]:
 
 
 def _spoken_by(event: Answered, voices: Mapping[str, str]) -> Answered:
-    """The event with other ids for the compared composed texts."""
+    """The event with the ids that `voices` gives the composed texts that were compared."""
     if voices.keys().isdisjoint(verdict.speaker for verdict in _verdicts(event)):
         return event
     named = tuple(

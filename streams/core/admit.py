@@ -104,7 +104,7 @@ def rule_of_again(gone: Entry, occurred_at: datetime | None) -> Again:
 
 
 def _refused(command: Admit, now: datetime) -> Refused:
-    """`refused`, as `forgotten`: records that the candidate came, but nothing of its text."""
+    """`refused`, because it was forgotten: records that the candidate came, but not its text."""
     data = RefusedData(
         command="admit",
         reason=FORGOTTEN,

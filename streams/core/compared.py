@@ -1,4 +1,4 @@
-"""The text that was compared for a candidate by an event: projections show exactly that text."""
+"""The text that an event compared for a candidate; projections show exactly that text."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def compared(ledger: Ledger, event: AnyEvent) -> dict[str, Spoke]:
     """The speaker for each compared candidate; candidates that spoke for themselves are left out.
 
     Call it before the event is folded. If a verdict names its speaker, that one is used; otherwise
-    it is the face at that position.
+    the speaker of the face before the event.
     """
     match event:
         case Decided():

@@ -371,8 +371,8 @@ def _separate_by_verdict(
     """Separate a candidate from the speaker of the text that it was compared with.
 
     "Different from a composed text" holds as long as that text stands, even if the neighbour has
-    left its memory. So the statement names a source of the text: as long as it stands, all its
-    sources are in one memory.
+    left its memory. So the statement names a source of the text: as long as the text stands, all
+    its sources are in one memory.
     """
     speaker = verdict.speaker or verdict.neighbour_id
     if verdict.neighbour_id not in ledger.entries:

@@ -228,7 +228,10 @@ def _unmerge(ledger: Ledger, request: UnmergeRequest | ReverseRequest, decision_
 
 
 def reverse_commands(ledger: Ledger, request: ReverseRequest) -> list[Unmerge]:
-    """One command per standing join that a selection matches, latest first; no exact repeats."""
+    """One command per standing join that a selection matches; people's first, then the latest.
+
+    Exact repeats are left out. Joins that the request reversed before a crash are included.
+    """
     chosen = [
         edge
         for edge in ledger.edges.values()

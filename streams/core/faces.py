@@ -99,7 +99,7 @@ def own_face(entry: Entry) -> Face:
 
 
 def standing_text(edge: Edge, members: Mapping[str, Entry]) -> tuple[str, Composition] | None:
-    """The first composition of a join whose sources are all living members, with its event's id."""
+    """A join's first composition all of whose sources are living members, with its event's id."""
     for text_id, text in edge.texts.items():
         if all(source in members and members[source].living for source in text.sources):
             return text_id, text
@@ -188,7 +188,7 @@ def _fold(
 
 
 def combine(edge: Edge, by_id: Mapping[str, Entry], a: Face, b: Face) -> Face:
-    """The face of two parts united by a join; `a` and `b` hold its older and newer candidate.
+    """The face of two parts united by a join: `a` of its older candidate, `b` of its newer one.
 
     `by_id` are the memory's members; it may be empty if no text was ever composed.
     """

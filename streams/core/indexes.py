@@ -62,8 +62,8 @@ def new_text(namespace: str, content: Content) -> Distinct:
 def add_text(ledger: Ledger, edge: Edge, composition: Composition, text_id: str) -> None:
     """Keep a composed text with its join, so that repeats of it find the text or its newest source.
 
-    `text_id` is the event that brought it. A text belongs to the sources that it was first composed
-    of, until a candidate is decided again with it.
+    `text_id` is the event that brought it. The newest source becomes the text's alias, unless a
+    candidate has the text, or the alias is one of these sources already.
     """
     edge.texts[text_id] = composition
     ledger.composed_by[text_id] = edge
@@ -80,7 +80,7 @@ def add_text(ledger: Ledger, edge: Edge, composition: Composition, text_id: str)
 
 
 def keep_recomposed(ledger: Ledger, edge: Edge, text_id: str) -> None:
-    """Map former ids of a text to its new one, so that statements about it still hold.
+    """Map former ids of a text to its new id, so that statements about it still hold.
 
     Needed if its candidate is decided again with the same text.
     """

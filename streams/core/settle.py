@@ -79,7 +79,7 @@ def settle(command: Settle, ledger: Ledger, policy: Policy, now: datetime) -> li
 
 
 def _refusal(command: Settle, ledger: Ledger, entry: Entry, step: Step) -> Refusal | None:
-    """Why the verdicts settle nothing now, or None if they do."""
+    """Why the verdicts do not settle the candidate now; None if they do."""
     if isinstance(step, Closed) and not entry.pending:
         return Refusal("not_pending", f"candidate {entry.id} is settled already")
     asked = {neighbour.candidate_id for neighbour in entry.asked}
@@ -159,7 +159,7 @@ def _joined(
 
 @dataclass(frozen=True, slots=True)
 class Freed:
-    """An answer that nothing holds back since the event `by`, for the request `cause`."""
+    """An answer that nothing has held back since the event `by`, for the request `cause`."""
 
     by: str
     cause: str

@@ -121,7 +121,7 @@ def holds(ledger: Ledger, answer: Answer) -> bool:
 
 
 def still_about(ledger: Ledger, other: Entry, speaker_id: str) -> bool:
-    """Whether an answer is still about a neighbour: the speaker is still in its memory."""
+    """Whether an answer is still about a neighbour, whose memory its speaker must still be in."""
     if speaker_id == other.id:
         return True
     speaker = ledger.entries.get(speaker_id)

@@ -1,4 +1,4 @@
-"""Reads the input of producers, from bytes to candidates; an invalid row is reported, never skipped."""
+"""Reads producers' input, from bytes to candidates; an invalid row is reported, never skipped."""
 
 from palimpsest.streams.intake.meaning import (
     Meaning,

@@ -71,7 +71,7 @@ def set_expiry(command: SetExpiry, ledger: Ledger, now: datetime) -> Result:
         do = "restore it first" if other is None else f"renew {other}, which its memory still has"
         return Refusal("not_living", f"candidate {entry.id} is hidden: {do}")
     if command.rank == "agent" and None in (entry.expires_at, command.expires_at):
-        return Refusal("outranked", "only a person may decide that a memory never expires")
+        return Refusal("outranked", "only a person may decide whether a memory expires at all")
     if command.rank == "agent" and entry.pins:
         return Refusal("outranked", "a person has decided when it expires")
     if entry.expired and (command.expires_at is None or command.expires_at > now):

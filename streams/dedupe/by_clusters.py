@@ -39,7 +39,7 @@ async def by_clusters(
 ) -> AsyncIterator[list[Proposal]]:
     """The proposals for one owner's memories, cluster by cluster, the largest first.
 
-    A cluster whose pairs are all certain needs no judge. If the judge is unavailable, its cluster
+    A cluster whose pairs are all certain needs no judge. If the judge is unavailable, the cluster
     gets the policy's fallback, and the remaining clusters wait for the next run. An empty or
     unusable text merges nothing.
     """

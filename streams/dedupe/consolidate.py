@@ -144,7 +144,7 @@ def _clusters(
 
 
 def _part(ledger: Ledger, memories: list[Memory], alike: SimilarSets) -> None:
-    """Keep memories apart if their join is prevented, such as by a separation."""
+    """Keep memories apart if their join is prevented, for example by a separation."""
     for number, memory in enumerate(memories):
         if not _nothing_stands_between(ledger, memory):
             for other in alike.pairs_of(number):

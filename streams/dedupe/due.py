@@ -1,4 +1,4 @@
-"""Whether a batch run of an owner is due, by the conditions of the policy's rule. Pure."""
+"""Whether a batch run of an owner is due, according to the policy's rule. Pure."""
 
 from __future__ import annotations
 

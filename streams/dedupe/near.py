@@ -1,4 +1,4 @@
-"""Near pairs of an owner's living memories: those that share key tokens, by their cosine."""
+"""Near pairs of an owner's current memories: those that share key tokens, by their cosine."""
 
 from __future__ import annotations
 

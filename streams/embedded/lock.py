@@ -1,4 +1,4 @@
-"""The writer's lock: only one of the processes that have a store open decides (docs/design.md)."""
+"""The writer's lock: of the processes that have a store open, one decides (docs/design.md)."""
 
 from __future__ import annotations
 

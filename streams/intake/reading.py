@@ -66,7 +66,7 @@ class RowReader:
     def beginnings(
         self, most: int, is_right: Callable[[RawRow], bool]
     ) -> Iterator[tuple[str, list[RawRow]]]:
-        """The first rows of each input, up to one that is right and at most `most`.
+        """The first rows of each input, up to one that `is_right`, and at most `most`.
 
         Rows of a pipe that are read for this are kept, and iteration returns them first. Raises
         UsageError if not even the first row of the first input can be read.

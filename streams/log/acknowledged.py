@@ -21,7 +21,7 @@ from palimpsest.streams.log.database import Database
 
 ACKNOWLEDGED_FILE = "log.acknowledged"
 SYNC_SECONDS = 1.0
-"""Minimum interval of syncing the file to disk: a power failure may lose its last moments."""
+"""Shortest time between two syncs of the file: a power failure may lose its last moments."""
 RECORD_BYTES = 128
 """Every record has this length, and overwrites the previous one in a single write."""
 
@@ -72,7 +72,7 @@ class Acknowledged:
 
         Raises StoreError if something is missing, unless `accept_loss`. A log without a readable
         file is accepted with a warning: its version did not write the file, or it was copied alone.
-        A log that follows a cluster is not checked, because it reads what it lost again.
+        A log that follows a cluster is not checked, because it reads again what it lost.
         """
         if self._log.row("SELECT 1 FROM followed LIMIT 1") is not None:
             return

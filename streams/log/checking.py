@@ -90,7 +90,7 @@ def _check_policies(log: Log, found: list[int], head: int) -> None:
 
 
 def _check_file(log: Log) -> None:
-    """Check indexes against tables, and every page: reading the events may leave some out."""
+    """Check indexes against tables, and every page, as reading the events does not read all."""
     found = log.row("PRAGMA integrity_check(1)")
     if found != ("ok",):
         what = found[0] if found else "nothing"

@@ -57,8 +57,8 @@ _NO_ROOM_BESIDE = {sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMMAP}
 """SQLite could not extend the file of shared memory that it keeps beside the log."""
 
 _held: dict[Inode, list[int]] = defaultdict(list)
-"""Open descriptors of files that this process has connections to, for the next to read a file. They
-are closed after its last connection.
+"""Open descriptors of files that this process has connections to. They are kept for the next read
+of a file, and closed with its last connection.
 
 Closing any descriptor of a file drops all locks of the process on it (fcntl(2), POSIX), including
 SQLite's. Another process that closes the file would then believe that it is the last one, and
@@ -132,7 +132,7 @@ class Database:
 
     @classmethod
     def open(cls, path: Path, *, read_only: bool = False, shared: bool = False) -> Self:
-        """Open the existing file at `path`; StoreError if it is missing or not one of ours."""
+        """Open the existing file at `path`; raises StoreError if there is none or it is not ours."""
         if not path.is_file():
             raise NoStoreError(f"there is no store at {path}")
         return cls(path, read_only=read_only, shared=shared)

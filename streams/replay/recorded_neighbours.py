@@ -43,7 +43,7 @@ class _RecordedSearch:
 
     @classmethod
     def of(cls, recorded: Policy, policy: Policy, namespace: str) -> _RecordedSearch | None:
-        """None if a policy searches faces, or if the two differ in their model or their frames."""
+        """None if a policy searches faces, or if the two policies differ in model or frames."""
         was, now = Reach.of(recorded, namespace), Reach.of(policy, namespace)
         if was.faces or now.faces or (was.model, was.frames) != (now.model, now.frames):
             return None

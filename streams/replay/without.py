@@ -315,7 +315,7 @@ class Without:
             self._evolve(structs.replace(outcome, id=event.id))
 
     def _there(self, event: Settled | Refused) -> dict[str, str]:
-        """The events that recorded the compared composed texts in the other history."""
+        """The events that recorded the compared composed texts there, by those of the log."""
         found = {}
         for speaker in {
             verdict.speaker for verdict in _verdicts(event) if verdict.speaker is not None
@@ -496,7 +496,7 @@ class Without:
             self._note(outcome)
 
     def _separate_if_apart(self, event: Reversed) -> None:
-        """Separate a pair that a person called different, and that never was one memory there."""
+        """Separate a pair that a person called different, if it is not one memory there."""
         newer = self.other.entries[event.data.candidate_id]
         older = self.other.entries[event.data.joined_to]
         if newer.memory is not older.memory:

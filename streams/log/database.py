@@ -132,7 +132,7 @@ class Database:
 
     @classmethod
     def open(cls, path: Path, *, read_only: bool = False, shared: bool = False) -> Self:
-        """Open the existing file at `path`; raises StoreError if there is none or it is not ours."""
+        """Open the existing file at `path`; raises StoreError if it is absent or not ours."""
         if not path.is_file():
             raise NoStoreError(f"there is no store at {path}")
         return cls(path, read_only=read_only, shared=shared)

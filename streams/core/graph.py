@@ -175,7 +175,7 @@ def joins_of_update(edge: Edge) -> tuple[Edge, ...]:
     """The joins that an update made: usually one.
 
     There are two if another memory once had the text but says something else by now: the new
-    candidate joins that memory, and the updated memory joins the new candidate.
+    candidate joins both that memory and the updated one.
     """
     brought = edge.winner
     own = next((edge for edge in brought.edges if edge.id == brought.decision_id), None)

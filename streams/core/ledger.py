@@ -224,10 +224,10 @@ class Entry(Struct, eq=False):
 
     `moment` is when it happened, if the log says so. Its question to the judge is about the
     neighbours `asked`, named by the decision `asked_by`. `asks_beside`: its first decision asked
-    the judge and also joined it. `closed`: the question ended without an answer, and the candidate
-    was kept. `answers` are the verdicts, by neighbour. From these `streams.core.walk` derives
-    `pending`, `open` (the neighbours without an answer) and `held` (a neighbour whose answer joins,
-    but is held back).
+    the judge and also joined it. `closed`: the question has ended without a join, for lack of an
+    answer or of a usable text. `answers` are the verdicts, by neighbour. From these
+    `streams.core.walk` derives `pending`, `open` (the neighbours without an answer) and `held` (a
+    neighbour whose answer joins, but is held back).
     `forgotten` is set if it was forgotten, or if it is a newcomer that waits because of a
     forgetting. `apart` are the split memories that it was part of, `updates` the updates that
     displaced it. `text_number` counts the owner's texts up to and including its own. `expires_at`
@@ -499,9 +499,9 @@ class Memory:
 class Question:
     """A candidate's former question, which was replaced or closed by an event.
 
-    `decision` is the one with which it began, and `replaced_by` the decision that asks now: for a
-    closed question, the one that had asked it. `order` is the number of the replacing or closing
-    event among the owner's; `cause` is the request that led to closing it.
+    `decision` is the one to record when it is restored, and `replaced_by` the decision that asks
+    now: for a closed question, the one that had asked it. `order` is the number of the replacing or
+    closing event among the owner's; `cause` is the request that led to closing it.
     """
 
     decision: FirstDecision | Settlement

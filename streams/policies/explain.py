@@ -197,7 +197,7 @@ def _cosine(check: CosineCheck) -> str:
         )
     if check.namespaces:
         own = ", ".join(f"{_number(floor)} in {name}" for name, floor in check.namespaces.items())
-        lines.append(f"This bound is {own} instead.")
+        lines.append(f"Instead, the zone begins at {own}.")
     if check.min_characters:
         lines.append(
             f"Texts of fewer than {check.min_characters} characters are not compared this way."

@@ -116,6 +116,7 @@ def test_a_pin_brings_back_and_a_person_says_so() -> None:
     history.do(say("b", "The bus is late")).then("b hash_exact a")
     history.do(pin("a")).then("refused unchanged")
     history.do(set_expiry("a", 5, rank="agent")).then("refused outranked")
+    assert history.detail() == "only a person may decide whether a memory expires at all"
     history.do(set_expiry("a", 5), say("c", "A late bus", {"a": KEEP}, after=5)).then("c stored")
 
 

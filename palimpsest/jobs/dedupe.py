@@ -21,7 +21,7 @@ from palimpsest.contracts.policy import PairsDedupe
 from palimpsest.contracts.requests import ComposedText, RunRequest
 from palimpsest.streams.core.expiry import advance
 from palimpsest.streams.dedupe import Progress, Proposal, Run, proposals
-from palimpsest.streams.dedupe.due import living, not_due
+from palimpsest.streams.dedupe.due import count_current, not_due
 from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.judge.pairs import Side
 from palimpsest.streams.judge.recorded import signed
@@ -282,7 +282,7 @@ async def _by_parts(
     skipped = None if wanted.force else not_due(ledger, policy.dedupe, "dedupe", wanted.due)
     if skipped is not None:
         return report | {"skipped": {"reason": skipped.reason, "detail": skipped.detail}}
-    began, living_before, joins = time.perf_counter(), living(ledger), len(run.joins)
+    began, living_before, joins = time.perf_counter(), count_current(ledger), len(run.joins)
     refused = len(outcomes.refused)
     run.seen = ledger.seen
     proposed = proposals(ledger, policy, judge, run)

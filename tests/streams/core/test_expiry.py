@@ -8,7 +8,7 @@ from palimpsest.contracts.events import Decided
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.expiry import advance
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
-from palimpsest.streams.dedupe.due import living
+from palimpsest.streams.dedupe.due import count_current
 from palimpsest.streams.dedupe.near import comparable
 from palimpsest.streams.dedupe.run import Run
 from tests.streams.core.spec import (
@@ -144,9 +144,9 @@ def test_looking_at_a_later_moment_changes_no_decision() -> None:
 
 def test_a_batch_run_passes_over_what_has_expired() -> None:
     history = given(BUS, say("b", "Tea"))
-    assert [len(_compared(history)), living(history.ledger)] == [2, 2]
+    assert [len(_compared(history)), count_current(history.ledger)] == [2, 2]
     history.do(say("c", "Chai", after=20))
-    assert [len(_compared(history)), living(history.ledger)] == [2, 2]
+    assert [len(_compared(history)), count_current(history.ledger)] == [2, 2]
     assert history.memory("a") not in _compared(history)
 
 

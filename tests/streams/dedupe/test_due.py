@@ -8,7 +8,7 @@ import pytest
 
 from palimpsest.contracts.events import BatchStep
 from palimpsest.contracts.policy import TokenDedupe
-from palimpsest.streams.dedupe.due import living, not_due
+from palimpsest.streams.dedupe.due import count_current, not_due
 from tests.streams.core.spec import given, ran, retract, say
 
 RULE = TokenDedupe(rule="tokens", more_than=2, hours=20)
@@ -18,7 +18,7 @@ RULE = TokenDedupe(rule="tokens", more_than=2, hours=20)
 def test_more_living_memories_are_wanted_than_that(count: int, due: bool) -> None:
     steps = [say(f"m{number}", f"text {number}") for number in range(4)]
     history = given(*steps, *(retract(f"m{number}") for number in range(count, 4)))
-    assert living(history.ledger) == count
+    assert count_current(history.ledger) == count
     skipped = not_due(history.ledger, RULE, "dedupe", history.now)
     assert (skipped is None) is due
     if skipped is not None:

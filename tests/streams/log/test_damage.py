@@ -115,7 +115,7 @@ N = NUMBER
 VISIBLE: dict[str, tuple[Callable[[Log], object], int, str]] = {
     "an event that others name is removed": (lambda log: remove(log, N["a"]), N["a"], "names"),
     "a join that is taken out is removed": (lambda log: remove(log, N["join"]), N["join"], "names"),
-    "a reinstatement is removed": (lambda log: remove(log, 10), 10, "taken out already"),
+    "a reinstatement is removed": (lambda log: remove(log, 10), 10, "reversed already"),
     "a reversal is removed": (lambda log: remove(log, N["out"]), N["out"], "stands already"),
     "events are swapped": (lambda log: swap(log, N["a"], N["b"]), N["a"], "names"),
     "a join after its reversal": (lambda log: swap(log, N["join"], N["out"]), N["join"], "names"),
@@ -198,7 +198,7 @@ FILED: dict[str, tuple[Callable[[Log], object], int, str]] = {
             (N["c"],),
         ),
         N["c"],
-        "is another owner's",
+        "belongs to another owner",
     ),
     "an event is filed under no owner": (
         lambda log: log.execute("UPDATE events SET owner_no = 99 WHERE position = 7"),

@@ -191,7 +191,7 @@ def _with(key: str, value: str) -> Callable[[str], str]:
         ),
         (
             _with("numbers", '{ "sei" = 7, trois = 4 }'),
-            "numbers.trois: it is 3 in another language",
+            "numbers.trois: the word means 3 in another language",
         ),
         (
             _with("months", '["januari"]'),

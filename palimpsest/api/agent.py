@@ -39,10 +39,10 @@ Answer = TypeVar("Answer")
 
 
 class Agent:
-    """What an agent may do with one owner's memories; each call does what `Palimpsest`'s does.
+    """What an agent may do with one owner's memories; each call works like that of `Palimpsest`.
 
-    Ids of other owners are unknown here, forgotten texts are not shown, and a person's statements
-    stand. Calls for people (`merge`, `separate`, `confirm`, …) are missing.
+    Ids of other owners are unknown here, forgotten texts are not shown, and what a person stated
+    cannot be overruled. Calls for people (`merge`, `separate`, `confirm`, …) are missing.
     """
 
     @made_by("get a handle by `memories.agent(owner_id)`")
@@ -86,7 +86,7 @@ class Agent:
         return {**fields, "owner_id": self.owner_id}
 
     def check(self, candidate: str | Mapping[str, Any], *, source: str = "python") -> Checked:
-        """Show the decision on a candidate if it were submitted now; nothing is written."""
+        """Show what would be decided on a candidate if it were submitted now; write nothing."""
         return self._store.check(self._candidate(candidate), source=source)
 
     def recall(
@@ -98,11 +98,11 @@ class Agent:
         min_score: MinScore = "model",
         **narrowed: Any,
     ) -> Hits:
-        """The `k` memories nearest to a question, or that mention an identifier of it, best first.
+        """The `k` memories nearest to a question or mentioning an identifier from it, best first.
 
         Hardly related ones are left out and counted as `weaker`; `min_score=None` includes them.
         """
-        if narrowed.get("as_of") is not None:  # it would show texts that were forgotten since
+        if narrowed.get("as_of") is not None:  # it would show texts forgotten since then
             raise UsageError("an agent recalls as of now: `as_of` is for people")
         return self._store.recall(
             self.owner_id, query, k=k, hybrid=hybrid, min_score=min_score, **narrowed
@@ -122,7 +122,7 @@ class Agent:
         return without_positions(self._seen(page), after or 0)
 
     def get(self, memory_id: str) -> Found:
-        """The current memory of any id. RefusedError if it is unknown, or forgotten."""
+        """The current memory of any id. RefusedError if it is unknown, forgotten or retracted."""
         found = self._store.get(memory_id, owner_id=self.owner_id)
         if found["state"] == "retracted":
             raise RefusedError("unknown_candidate", no_such_id(memory_id))

@@ -39,7 +39,10 @@ def _unicode(words: str) -> str:
 
 
 def moment(when: datetime | str) -> datetime:
-    """A time in UTC, the default zone. ValueError if it is not a time, or out of range."""
+    """Convert a time to UTC, which is also the zone of a time that names none.
+
+    Raises ValueError if it is not a time, or is out of range.
+    """
     try:
         return _TIMESTAMP.validate_python(when)
     except ValidationError as error:

@@ -43,7 +43,7 @@ Result = TypeVar("Result")
 
 
 class AsyncMethod(Generic[Arguments, Result]):
-    """Turns a method of the facade into one of the asynchronous class, which gives a coroutine."""
+    """Makes a coroutine method of the asynchronous class out of a method of the facade."""
 
     def __init__(self, method: Callable[Concatenate[Palimpsest, Arguments], Result]) -> None:
         self._method = method
@@ -77,11 +77,12 @@ def _read(name: str) -> Callable[[Palimpsest], Any]:
 class AsyncPalimpsest:
     """An open store for tasks of `asyncio`, with the methods of `Palimpsest`, each awaited.
 
-    `Palimpsest`'s properties are methods here: `await store.position()`. The model of `judge`
-    extracts memories from conversations for the clients of a server.
+    `Palimpsest`'s properties are methods here: `await store.position()`. A server extracts memories
+    from its clients' conversations with the model of `judge`.
 
-    A call that is cancelled before a thread starts it is never made. A started call runs to its
-    end, and what it writes stays: to find out, repeat it with the same `id`, which is idempotent.
+    If a call is cancelled before a thread starts it, it is never made. A call that has started runs
+    to its end, and what it writes stays. To learn its result, repeat it with the same `id`, which
+    is idempotent.
     """
 
     @made_by("open a store by `await AsyncPalimpsest.open`")
@@ -144,7 +145,7 @@ class AsyncPalimpsest:
         return await asyncio.wrap_future(self._windows.put(waiting))
 
     async def _name(self, submission: Submission, owners: set[str]) -> bool:
-        """Record a submission unless its rows do so; False if its id was used for another one.
+        """Record a submission unless its rows' commit does; False if its id was used for another.
 
         No thread waits, so an owner whose partition has no worker does not delay other owners.
         """
@@ -177,7 +178,7 @@ class AsyncPalimpsest:
                 return page
 
     async def close(self) -> None:
-        """Finish the calls that were started and close the store; the others are cancelled."""
+        """Finish the calls that have started, cancel the others, and close the store."""
         self._closed = True
         self.watch.end()
         self._windows.close()
@@ -346,16 +347,16 @@ class _Windows:
         return [self._waiting[at] for at in sorted(range(len(turns)), key=turns.__getitem__)]
 
     def _note_turns(self, window: list[_Waiting]) -> None:
-        """Remember who had a window; owners with nothing waiting are forgotten at the next one."""
+        """Note who had this window; owners with nothing waiting are forgotten at the next one."""
         self._turn += 1
         waiting = {owner for offer in self._waiting for owner in offer.owners}
         self._served = {owner: n for owner, n in self._served.items() if owner in waiting}
         self._served |= {owner: self._turn for offer in window for owner in offer.owners}
 
     def _decide_together(self, window: list[_Waiting]) -> None:
-        """Decide on a window in one commit. A failing offer does not affect the others.
+        """Decide on a window in one commit; if the store fails, all its offers get that error.
 
-        If an offer fails, nothing of the window is written, and each is decided on alone.
+        If an offer fails, nothing of the window is written, and each offer is decided on alone.
         """
         try:
             answers = self._store.submit_each([waiting.offer for waiting in window])

@@ -37,7 +37,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 class Turn:
     """A store object's lock: its calls run one after another, whichever threads make them.
 
-    Only the process that opened the store may use it, until it is closed.
+    Only the process that opened the store may use it, and only until it is closed.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,10 @@ class Turn:
         _here.open.add(self)
 
     def end(self) -> bool:
-        """Close it; returns whether resources are to be released: once, not in a forked child."""
+        """Close it; returns whether the caller must release its resources.
+
+        That is so at the first call, unless this is a forked child.
+        """
         first, self._closed = not self._closed, True
         _here.open.discard(self)
         return first and self._process == os.getpid()
@@ -155,7 +158,7 @@ def _with_arguments_checked(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Arguments(Parameters):
-    """The parameters of a method, with those that are ids."""
+    """The parameters of a method, and which of them are ids."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
         super().__init__(method)
@@ -164,9 +167,9 @@ class _Arguments(Parameters):
     def with_bare_ids(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The same arguments, with ids for the URNs among them, found by the object's `reader`.
+        """The same arguments, with each URN replaced by its id, found by the object's `reader`.
 
-        UsageError for a URN that does not match.
+        UsageError for a malformed URN, or one whose owner or namespace is not the id's.
         """
         if not self._ids:
             return args, kwargs
@@ -178,7 +181,7 @@ class _Arguments(Parameters):
 
 
 def _has_ids(hint: object) -> bool:
-    """Whether ids, or a selection by them, are among the values of a type."""
+    """Whether the values of a type may be ids, or select by ids."""
     if isinstance(hint, type) and issubclass(hint, Selection):
         return True
     return hint is NAMES or any(

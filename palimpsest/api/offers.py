@@ -39,7 +39,11 @@ class Offer(NamedTuple):
 
 
 def read_offer(offer: Offer) -> list[Input] | InvalidInputError:
-    """Read all candidates of an offer; of several, the first unreadable one is the error."""
+    """Read all candidates of an offer.
+
+    If there are several, returns the error of the first unreadable one, unless `invalid` is
+    "collect". A candidate given alone is always returned as an input.
+    """
     alone = isinstance(offer.candidates, Mapping)
     rows = [offer.candidates] if alone else offer.candidates
     inputs = to_inputs(rows, offer.source, offer.submission)

@@ -23,11 +23,11 @@ MEANWHILE = " A search finds it meanwhile."
 OVER = " It has expired already: a search finds it only with show_expired."
 
 EARLIER = "Said before with another value; to replace it: {way}:"
-"""The heading of the memories of an outcome's frame, with the tool that replaces one of them."""
+"""The heading of the memories in an outcome's frame; `way` is the tool that replaces one."""
 
 
 def became(outcome: Mapping[str, Any]) -> Became:
-    """What became of a text, by the fields of its outcome."""
+    """What became of a text, according to the fields of its outcome."""
     if outcome["reason"] == FORGOTTEN:
         return "withheld"
     if outcome["decision"] == "pending":
@@ -37,10 +37,13 @@ def became(outcome: Mapping[str, Any]) -> Became:
 
 
 def say_outcome(outcome: Mapping[str, Any], memory_id: str) -> str:
-    """What became of a text, by the fields of its outcome; `memory_id` as the model may use it."""
+    """Say what became of a text, from the fields of its outcome.
+
+    `memory_id` is the id that the model may use.
+    """
     if outcome["result"] == "published":
         return "Sent: a worker of the cluster stores it, or joins it to a known memory."
-    known = "Known already by this id, nothing was added. " if outcome["result"] == "known" else ""
+    known = "Known already by this id; nothing was added. " if outcome["result"] == "known" else ""
     what = became(outcome)
     found = MEANWHILE if what == "waiting" else ""
     found = OVER if outcome["reason"] == EXPIRED else found

@@ -67,9 +67,9 @@ KnownDecision = Annotated[str, AfterValidator(_known)]
 class Narrowed(TypedDict, total=False):
     """Conditions, all of which must be met by the same living member of a memory.
 
-    Every key of `metadata` must have the given value. The member happened at `since` or later,
-    and before `until`, which is later; times without a zone are UTC. Memories that have expired are
-    left out unless `show_expired`.
+    Every key of `metadata` must have the given value. The member happened at `since` or later, and
+    before `until`; `since` must precede `until`, and times without a zone are UTC. Memories that
+    have expired are left out unless `show_expired`.
     """
 
     namespace: Name | None
@@ -122,17 +122,17 @@ class Reads(OpenedStore):
     ) -> Hits:
         """The `k` memories nearest to a question, best first: face, score (cosine) and members.
 
-        Keywords of `Narrowed` select memories. `as_of` a position of the log, or a time, answers
-        as of then; UsageError if it is in the future. `session_id` leaves out memories that only
-        this session has stated since its conversation was last compacted. Memories whose
+        Keywords of `Narrowed` select memories. With `as_of`, a position of the log or a time, it
+        answers as of then; UsageError if that is in the future. `session_id` leaves out memories
+        that only this session has stated since its conversation was last compacted. Memories whose
         confidence, decayed by the policy, is below `min_confidence` (default: the policy's) are
-        left out. `former` adds texts that the face has displaced to the members, and memories
-        that an update of another memory has displaced to the hits. Indistinguishable memories are
-        shown once, unless `fold` is False; nothing is written. `hybrid` moves memories up that
-        mention an identifier of the question, such as INC-7; None does so unless the owner is
-        large and not in memory. Other memories with a score below `min_score` are left out and
-        counted as `weaker`; `"model"` is the model's own threshold, if one is known. The faces
-        together have at most about `max_tokens`, unless the first alone has more.
+        left out. `former` adds to the members the texts that the face has displaced, and to the
+        hits the memories that an update of another memory has displaced. Indistinguishable memories
+        are shown once, unless `fold` is False. `hybrid` moves up memories that mention an
+        identifier from the question, such as INC-7; None does so unless the owner is large and not
+        in memory. Other memories with a score below `min_score` are left out and counted as
+        `weaker`; `"model"` is the model's own threshold, if one is known. All faces together have
+        at most about `max_tokens` tokens, unless the first alone has more.
         """
         policy = self._reader.policy_in_force()
         found = recall(
@@ -196,8 +196,8 @@ class Reads(OpenedStore):
 
         `after` is the `next` of the previous page: a memory that exists throughout is on exactly
         one page, whatever is added or removed. Keywords of `Narrowed` select memories. `former`
-        adds texts that the face has displaced to the members, and memories that an update of
-        another memory has displaced to the page. Raises UsageError if `after` is malformed.
+        adds to the members the texts that the face has displaced, and to the page the memories that
+        an update of another memory has displaced. Raises UsageError if `after` is malformed.
         """
         wanted = _filter(narrowed)
         return page_of(self._reader, owner_id, wanted, limit=limit, after=after, former=former)
@@ -206,8 +206,8 @@ class Reads(OpenedStore):
         """The current memory by any id that a memory or a candidate ever had.
 
         `moved`: the memory has another id now; `state`: `living`, `pending`, `expired` or
-        `retracted`. It has all wordings, `former` ones included. Raises RefusedError for an
-        unknown id.
+        `retracted`. The members are all wordings, `former` ones included. Raises RefusedError for
+        an unknown id.
         """
         require_owned(self._reader, owner_id, memory_id)
         return find_memory(self._reader, memory_id)
@@ -215,7 +215,8 @@ class Reads(OpenedStore):
     def history(self, memory_id: Id, *, owner_id: Name | None = None) -> History:
         """Every event of a memory in order: what it `did`, and who did it, why and when.
 
-        Members that have left are included up to that event; any id works, as for `get`.
+        Members that have left are included up to the event that took them out; any id works, as
+        for `get`.
         """
         require_owned(self._reader, owner_id, memory_id)
         return history_of(self._reader, memory_id)
@@ -229,7 +230,7 @@ class Reads(OpenedStore):
         limit: Annotated[int, Field(ge=1, le=PYTHON.listed)] = 100,
         wait: Seconds = 0,
     ) -> Changes:
-        """The next page of all events, of one owner or of everybody, with the memories changed.
+        """The next page of all events, of one owner or of everybody, and the memories they changed.
 
         `after` is the `next` of the previous page (or the id of an event). If there is nothing
         new, the call waits for up to `wait` seconds; other threads may use the store meanwhile.
@@ -247,7 +248,7 @@ class Reads(OpenedStore):
     def status(self, *, as_of: int | Time | None = None) -> dict[str, Any]:
         """Counts, the log's position, how far each projection lags behind it, and `behind`.
 
-        `as_of` a position of the log, or a time, counts as of then.
+        With `as_of`, a position of the log or a time, it counts as of then.
         """
         return viewing.status(self._reader, _as_of(as_of), self._writer.behind)
 
@@ -335,7 +336,7 @@ class Reads(OpenedStore):
     ) -> ShownMemory:
         """A memory with every member, its join and its evidence; any member's id works.
 
-        `timeline` lists the later statements about its members; `as_of` a position or a time.
+        `timeline` lists the later statements about its members; `as_of` is a position or a time.
         """
         require_owned(self._reader, owner_id, memory_id)
         return viewing.show(self._reader, memory_id, _as_of(as_of))
@@ -356,7 +357,7 @@ class Reads(OpenedStore):
         limit: Annotated[int, Field(ge=1, le=MOST)] = 50,
         as_of: int | Time | None = None,
     ) -> builtins.list[DecisionRow]:
-        """The latest decisions that match, newest last; `as_of` a position or a time."""
+        """The latest decisions that match, newest last; `as_of` is a position or a time."""
         return viewing.decisions(
             self._reader,
             owner_id=owner_id,
@@ -379,8 +380,9 @@ class Reads(OpenedStore):
     ) -> builtins.list[dict[str, Any]]:
         """Rows of a query over the analysts' views, as objects by column.
 
-        `parameters` are a list for each `?` in the query, or a dict for each `$name`. If two
-        columns have the same name, the second is `name_1`. Raises UsageError for a bad query.
+        `parameters` is a list with a value for each `?` in the query, or a dict with one for each
+        `$name`. If two columns have the same name, the second is `name_1`. Raises UsageError for a
+        bad query.
         """
         return viewing.sql(self._reader, query, parameters)
 

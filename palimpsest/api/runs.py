@@ -126,11 +126,12 @@ class Runs(Statements):
     ) -> dict[str, Any]:
         """Run the policy's batch rules, over one owner's memories if `owner_id` is given.
 
-        Returns the numbers compared, asked and joined, the cost of the judge's calls, and each
-        owner's run with its figures, or why the policy's conditions skipped it (not with `force`).
-        A run of one owner that was `due` at a time (default: now) is done once, however often it
-        is requested. `dry_run` writes nothing, but asks the judge; the real run uses the cached
-        answers. With the `plan` of a dry run's answer, the run does exactly what that showed.
+        Returns the numbers compared, asked and joined, the cost of the judge's calls, and for each
+        owner the figures of the run, or which of the policy's conditions skipped it; with `force`,
+        none does. A run of one owner that was `due` at a time (default: now) is done once, however
+        often it is requested. `dry_run` writes nothing, but asks the judge; the real run uses the
+        cached answers. Given the `plan` from a dry run's answer, the run does exactly what the dry
+        run showed.
         `judge` defaults to the settings of the commands: PALIMPSEST_JUDGE_* and `[judge]` of
         ./palimpsest.toml; it may also be a function of the older and the newer text. Raises
         RefusedError if the run would no longer do what `plan` showed, or if the policy has no
@@ -155,7 +156,7 @@ class Runs(Statements):
         judge: JudgeSettings | JudgeFunction | None = None,
         progress: BatchProgress = ignore_progress,
     ) -> dict[str, Any]:
-        """Review every rejection, or one owner's; a run that was `due` at a time is done once.
+        """Review all rejections, or those of one owner; a run `due` at a time is done once.
 
         Exact repeats are confirmed, and the stronger model reviews the others. `left` counts the
         decisions without an answer: if the model was `asked`, they wait for a person; if it was
@@ -181,7 +182,7 @@ class Runs(Statements):
         judge: JudgeSettings | JudgeFunction | None = None,
         patience: float = PATIENCE_SECONDS,
     ) -> dict[str, Any]:
-        """Ask the judge about all pending candidates, and settle them; as `verifier --once`.
+        """Ask the judge about all pending candidates and settle them, as `verifier --once` does.
 
         `judge` is as for `dedupe`. An outage of the service may last for `patience` seconds before
         the policy's fallback decides. Returns the numbers of questions, answers, outcomes and
@@ -262,7 +263,10 @@ class Runs(Statements):
         return drop_old_vectors(self._writer, actor, dry_run=dry_run)
 
     def settle(self, requests: Sequence[SettleRequest]) -> list[Concluded | RefusedError]:
-        """Deliver the judge's verdicts about pending candidates; an answer or refusal for each."""
+        """Deliver the judge's verdicts about pending candidates.
+
+        Returns an answer or a refusal for each.
+        """
         return self._writer.ask_each(requests)
 
     def compose(self, request: ComposeRequest) -> Recomposed:

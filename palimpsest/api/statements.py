@@ -319,7 +319,7 @@ class Statements(OpenedStore):
     def reverse(
         self, selection: JoinSelection, *, dry_run: bool = False, **attribution: Unpack[Attribution]
     ) -> Reversals:
-        """Un-merge every join of a selection, except verbatim repeats; `dry_run` names them."""
+        """Un-merge all joins of a selection but verbatim repeats; `dry_run` only names them."""
         request = ReverseRequest(
             request_id=request_id(), selection=selection, dry_run=dry_run, **attribution
         )
@@ -328,7 +328,7 @@ class Statements(OpenedStore):
     def reinstate_many(
         self, selection: JoinSelection, *, dry_run: bool = False, **attribution: Unpack[Attribution]
     ) -> Reinstatements:
-        """Take back the reversal of every join that matches a selection; `dry_run` names them."""
+        """Take back the reversal of every join of a selection; `dry_run` only names the joins."""
         request = ReinstateManyRequest(
             request_id=request_id(), selection=selection, dry_run=dry_run, **attribution
         )
@@ -421,7 +421,7 @@ class Statements(OpenedStore):
     def set_names(
         self, owner_id: Name, names: Sequence[Name], **attribution: Unpack[Attribution]
     ) -> Names:
-        """Set the names that texts call an owner by, such as Ada, the user and I.
+        """Set the names that texts call an owner by, such as `Ada`, `the user` and `I`.
 
         An empty list removes them. Texts that arrive from now on may be joined if they differ only
         in these names; earlier decisions stay. Raises RefusedError if these are the names already

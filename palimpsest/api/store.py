@@ -93,8 +93,8 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
         other readers see it, too; `close` and the end of the process always wait for that.
 
         `by` is the speaker in `update`, `forget`, `undo`, `unmerge` and `reinstate`, unless a call
-        names another: an agent or a person. An agent cannot overrule a person. If nobody is named,
-        an agent speaks, but what only persons state is taken back as a person.
+        names another: an agent or a person. An agent cannot overrule a person. If none is named, it
+        is an agent, except that what a person stated last about a pair is taken back as a person.
 
         Raises StoreError if there is no readable store, or if its log lacks events that were
         acknowledged, unless `accept_loss`; UsageError in a process that was forked after a store
@@ -163,8 +163,8 @@ def _warn_of_another(folder: Path, log: Log, wanted: Policy) -> None:
     recorded = log.last_policy()
     if recorded is not None and recorded.data.hash != wanted.hash:
         _log.warning(
-            "the store %s keeps its policy %s (%s): the policy %s (%s) of the settings is for a new"
-            " store, and `palimpsest policy set` changes it%s",
+            "the store %s keeps its policy %s (%s); the policy %s (%s), which was named now,"
+            " applies only to a new store: to put it in force here, use `palimpsest policy set`%s",
             folder,
             recorded.data.policy["name"],
             recorded.data.hash,

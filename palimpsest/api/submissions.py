@@ -72,8 +72,8 @@ class Submissions(OpenedStore):
     def submit_each(self, offers: Sequence[Offer]) -> list[list[Outcome] | InvalidInputError]:
         """Decide on the candidates of several callers as one batch.
 
-        Returns for each caller its outcomes, or the error if none of its candidates is stored. Up
-        to 512 candidates in total are one commit: either all are stored, or none.
+        Returns for each caller its outcomes, or the error because of which none of its candidates
+        is stored. Up to 512 candidates in total are one commit: either all are stored, or none.
         """
         writer = self._writer
         read = [read_offer(Offer(*offer)) for offer in offers]
@@ -101,8 +101,8 @@ class Submissions(OpenedStore):
         The judge's model extracts memories, as `palimpsest extract` does; with `infer=False`, each
         message except system messages is stored as it is. Each memory's metadata names the
         `message` that it came from: by its `id`, or by its number, from 1. All are stored, or none.
-        UsageError if the judge cannot be used; TransientError if it did not answer for some part,
-        ModelError if its model did not answer in the requested form.
+        UsageError if the judge cannot be used; TransientError if it gave no answer about some part
+        of the conversation; ModelError if its model did not answer in the requested form.
         """
         given = [messages] if isinstance(messages, str | Mapping) else messages
         listed = [
@@ -127,11 +127,11 @@ class Submissions(OpenedStore):
         return self.submit(rows, source=source)
 
     def check(self, candidate: Candidate, *, source: Name = "python") -> Checked:
-        """Show the decision on a candidate if it were submitted now; nothing is written.
+        """Show what would be decided on a candidate if it were submitted now; write nothing.
 
-        `candidate` and `source` as in `submit`. The answer has the decision, the neighbour with
-        its score, all neighbours considered, and the time it took. InvalidInputError names the
-        field if the candidate breaks a rule: there is no decision on it.
+        `candidate` and `source` are as in `submit`. The answer has the decision, the neighbour with
+        its score, all neighbours considered, and the time it took. If the candidate breaks a rule,
+        there is no decision on it, and InvalidInputError names the field.
         """
         [item] = to_inputs([candidate], source)
         if not isinstance(item.meaning, Prepared):

@@ -34,8 +34,9 @@ class Population:
     """The pairs in which missed duplicates are looked for.
 
     `near` pairs each text that joined no other with the nearest text found for it, unless the pair
-    waits for the judge or a person keeps it apart. `at_random` are pairs drawn from the `others`,
-    which are all other pairs of one scope in two memories. `joins` counts the standing joins.
+    waits for the judge, or a person or a review keeps it apart. `others` counts all other pairs of
+    one scope that are in two memories; `at_random` are drawn from those. `joins` counts the
+    standing joins.
     """
 
     near: dict[str, ApartPair]
@@ -88,7 +89,7 @@ def _pair(owner: str, one: Entry, two: Entry, score: float | None) -> ApartPair:
 
 
 def _are_apart(ledger: Ledger, one: Entry, two: Entry) -> bool:
-    """Whether two current texts are in two memories, and no person has said that they differ."""
+    """Whether two current texts are in two memories, and no person or review keeps them apart."""
     if not (_is_current(one) and _is_current(two)) or one.memory is two.memory:
         return False
     holds = separation(ledger, one, two)

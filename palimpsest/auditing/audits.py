@@ -1,4 +1,4 @@
-"""Audits of a store: opened, looked at pair by pair, certified and checked."""
+"""Audits of a store: opened, labelled pair by pair, certified and checked."""
 
 from __future__ import annotations
 
@@ -50,9 +50,12 @@ from palimpsest.contracts.requests import (
 )
 
 QUESTIONS: dict[FaceRule, str] = {
-    "repeat": "The older text stays. Does the newer one say anything that it lacks or denies?",
-    "keep": "The older text stays. Does the newer one say anything that it lacks or denies?",
-    "take": "The newer text replaces the older one. Does it repeat or replace what that said?",
+    "repeat": "The older text stays."
+    " Does the newer one say anything that the older one lacks or denies?",
+    "keep": "The older text stays."
+    " Does the newer one say anything that the older one lacks or denies?",
+    "take": "The newer text replaces the older one."
+    " Does it repeat or replace what the older one said?",
     "text": "One text was written from both. Does it add or lose anything?",
 }
 """The question about a join for an auditor, depending on which text speaks."""
@@ -69,7 +72,7 @@ FOR_DETECTION = 0.2
 class AuditQuestion(TypedDict):
     """The pair to look at: its texts by arrival, and the composed one if one was written.
 
-    A text is None if it was forgotten or erased since; then the pair is `unsure`.
+    A text is None if it was forgotten or erased since; the right label is then `unsure`.
     """
 
     audit: str
@@ -84,13 +87,13 @@ class AuditQuestion(TypedDict):
 
 
 class AuditProgress(TypedDict):
-    """How far an audit is; shares are between 0 and 1.
+    """How far an audit has got; shares are between 0 and 1.
 
     `bound` is the greatest share of joins that may be wrong, `bound_before_detection` the same if
-    the labels missed nothing. `joins_needed` is how many more joins must be labelled right to reach
-    the target if the labels miss nothing; `labels_needed` is the number of all labels, probes
-    included, if every probe is found. Both are None if no number would do. `seconds` counts the
-    pairs that a second person also labelled, `agreed` those with the same label; `kappa` is
+    the labels missed nothing. `joins_needed` is how many more joins must be labelled `right` to
+    reach the target if the labels miss nothing; `labels_needed` is how many more labels that takes,
+    probes included, if every probe is found. Both are None if no number would do. `seconds` counts
+    the pairs that a second person also labelled, `agreed` those with the same label; `kappa` is
     Cohen's, None if it is undefined.
     """
 
@@ -117,10 +120,10 @@ class AuditProgress(TypedDict):
 
 
 class AuditStatus(AuditProgress):
-    """With the bound of each stratum; `still_joined` are wrong joins that stand all the same.
+    """The progress with the bound of each stratum, and the joins found wrong that still stand.
 
-    `labels_after_errors` are the labels needed if the next join is wrong, the next two are, and so
-    on; None if no number would do.
+    `labels_after_errors` has the labels needed if the next join is wrong, and if the next two are;
+    None if no number would do.
     """
 
     labels_after_errors: list[int | None]
@@ -131,7 +134,8 @@ class AuditStatus(AuditProgress):
 class AuditForecast(TypedDict):
     """How many labels an audit of the joins at `position` would take.
 
-    By target and by the share of wrong joins, with up to `probes` probes, all of which are found.
+    `foreseen` has that for each target and share of wrong joins, with up to `probes` probes, all of
+    which are found.
     """
 
     position: int
@@ -142,7 +146,10 @@ class AuditForecast(TypedDict):
 
 
 class LabelDone(TypedDict):
-    """The outcome of a label. `unmerged` names the reversal, which `undo` takes back."""
+    """The outcome of a label. `unmerged` names the reversal, which `undo` takes back.
+
+    `not_unmerged` says why a join with the label `wrong` still stands.
+    """
 
     audit: str
     pair: str
@@ -154,7 +161,7 @@ class LabelDone(TypedDict):
 
 @dataclass(slots=True)
 class _Opened:
-    """An audit with its sealed joins, read once, and its tally of the first `events` of audits."""
+    """What an audit sealed, read once, and its tally after the first `events` events of audits."""
 
     sealed: Sealed
     joins: Mapping[str, AuditedJoin]
@@ -172,7 +179,7 @@ class Audits:
     """The audits of a store (docs/proof.md): every call names one, or means the latest.
 
     An id may be abbreviated. Joins are read from the log up to the position that an audit sealed,
-    so calls take as long as folding it; an object keeps what it read.
+    so the first call takes as long as folding that; the object keeps what it has read.
     """
 
     def __init__(
@@ -349,7 +356,7 @@ class Audits:
             return [1.0, *(most / tally.joins for most in tally.curve)]
 
     def status(self, audit: str | None = None) -> AuditStatus:
-        """How far an audit is: the current bound, and how many labels are still needed."""
+        """How far an audit has got: the current bound, and how many labels are still needed."""
         with self._log.turn:
             return self._status(*self._found(audit))
 
@@ -438,7 +445,7 @@ class Audits:
         return probes_of(audit_id, seed, sealed, joins, earlier, most)
 
     def _tally(self, audit: Audit, audits: Sequence[Audit]) -> AuditTally:
-        """The tally of an audit; a label of the pair that was `next` is added to the kept one."""
+        """The tally of an audit, kept; a new label of the pair that was `next` is added to it."""
         opened, new = self._opened(audit), self._log.recorded[self._opened(audit).events :]
         labels, probes, tally = labels_of(audits, audit), [*opened.probes], opened.tally
         match new:

@@ -1,4 +1,4 @@
-"""An upper bound on the wrong joins of a finite number, valid after every label. Pure.
+"""An upper bound on the number of wrong joins in a population, valid after every label. Pure.
 
 Bets are placed against each hypothesis "k of the N joins are wrong", label by label, as joins are
 drawn without replacement in random order. Under the hypothesis, the next join is wrong with the
@@ -24,7 +24,7 @@ WEIGHTS = np.array([[0.4], [0.15], [0.12], [0.1], [0.09], [0.07], [0.07]])
 
 
 class Hypotheses:
-    """The wealth of bets against numbers `k` of wrong joins among `population`, one for each."""
+    """The wealth of the bets against each hypothesis that `k` of `population` joins are wrong."""
 
     def __init__(self, population: int, k: NDArray[np.float64]) -> None:
         self.k = k
@@ -40,9 +40,9 @@ class Hypotheses:
         return wealth
 
     def see(self, wrong: bool | NDArray[np.bool_]) -> None:
-        """Bet on the next label: one for all hypotheses, or one for each.
+        """Bet on the next label, which is one for all hypotheses or an array with one for each.
 
-        If all remaining joins would have to be wrong, a clean label rejects a hypothesis for good.
+        A clean label rejects for good a hypothesis under which all remaining joins are wrong.
         """
         chance = (self.k - self.errors) / self.left
         possible = chance < 1.0
@@ -58,9 +58,10 @@ class Hypotheses:
 
 
 class ErrorBound:
-    """The largest number of wrong joins that the labels have not ruled out; it never grows.
+    """The largest number of wrong joins that the labels have not ruled out.
 
-    The probability that the true number is ever above `most` is at most `delta`.
+    The probability that the true number is ever above `most` is at most `delta`. `most` grows only
+    if more errors are found than it allowed.
     """
 
     def __init__(self, population: int, delta: float) -> None:
@@ -81,7 +82,8 @@ class ErrorBound:
     def see(self, *, wrong: bool) -> None:
         """Count the label of the next join in the order. Raises ValueError after the last.
 
-        Wealth grows with k, so the rejected hypotheses are the largest: they are dropped for good.
+        Wealth grows with k, so the rejected hypotheses are those with the largest k. They are
+        dropped for good.
         """
         if self.labels == self.population:
             raise ValueError("every join has its label")
@@ -114,9 +116,9 @@ class ErrorBound:
 class DetectionBound:
     """A lower bound on the share of wrong joins that an auditor finds, valid after every probe.
 
-    A probe is a pair that is known to be wrong. Each is found or missed with the same probability,
-    independently; the probability that `least` is ever above the true share is at most `delta`. The
-    bound may fall again, so that a tiring auditor is noticed.
+    A probe is a pair that is known to be wrong. Provided that each is found with the same
+    probability, independently of the others, the probability that `least` is ever above the true
+    share is at most `delta`. The bound may fall again, so that a tiring auditor is noticed.
     """
 
     STEPS = 1000

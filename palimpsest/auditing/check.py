@@ -1,4 +1,4 @@
-"""Whether the latest certificate still covers a store, for a build."""
+"""Checks whether the latest certificate still covers a store, so that a build can fail."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class AuditCheck(TypedDict):
 
 
 class Coverage:
-    """The joins that a certificate covers; `others` are rules that it does not cover."""
+    """The joins and rules that a certificate covers, and the rules of later joins it does not."""
 
     def __init__(
         self, audit: Audit, certificate: CertifiedData, joins: Mapping[str, AuditedJoin]

@@ -1,7 +1,7 @@
 """Simulates audits to forecast how many labels they take if a share of the joins is wrong. Pure.
 
-Before the first label, whether an operator reaches a target within an hour can be forecast only by
-assuming a share of wrong joins.
+Before the first label, only an assumed share of wrong joins can tell whether an operator reaches a
+target within an hour.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def labels_taken(
 ) -> NDArray[np.float64]:
     """The labels until the target, by audit; `wrong` (runs, labels) says which joins are wrong.
 
-    Infinite if these labels are not enough. One pair in ten is a probe, while there are any.
+    Infinite if these labels are not enough. One pair in ten is a probe, while any are left.
     """
     shown = np.array([*(count for count in PROBES_TRIED if count < probes), probes])
     least = DetectionBound(detection).least_after if probes else lambda _: 1.0

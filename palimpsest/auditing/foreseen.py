@@ -25,7 +25,7 @@ def last_certified(log: Log) -> CertifiedJoins | None:
 def labels_needed(log: Log, joins: int) -> int | None:
     """How many labels without an error bring this many joins to the latest certificate's target.
 
-    Without probes, as if the labels missed nothing. None if no number would do.
+    Probes are left out, as if the labels missed nothing. None if no number would do.
     """
     found = _last(log)
     assert found is not None, "something is certified"

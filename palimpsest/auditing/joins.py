@@ -84,7 +84,7 @@ class _Folded:
 
 
 class Sealed:
-    """The log up to a position, owner by owner; it keeps the ledger of the last one."""
+    """The log up to a position, owner by owner; it keeps the ledger of the last owner."""
 
     def __init__(
         self, log: Log, position: int, scope: AuditScope, offsets: tuple[int, ...] | None = None
@@ -155,7 +155,7 @@ def population_digest(joins: Iterable[str]) -> str:
 
 
 def composed_text(edge: Edge) -> str | None:
-    """The text that was composed for a join, if all its sources still exist."""
+    """The text that was composed for a join, if all its sources are living members."""
     found = standing_text(edge, {entry.id: entry for entry in edge.newer.memory.members})
     return None if found is None else found[1].content.text
 
@@ -184,7 +184,7 @@ def _made(edge: Edge, evidence: Evidence | None) -> Made:
 
 
 def _language(edge: Edge) -> str:
-    """English if the guard is sure of both texts."""
+    """`ENGLISH` if the guard reads both texts as English, else `OTHER`."""
     texts = edge.older.text, edge.newer.text
     return ENGLISH if all(kept_reading(text).is_english for text in texts) else OTHER
 

@@ -1,8 +1,8 @@
 """Estimates how many duplicates were missed, from labels of pairs that are not joined. Pure.
 
 Pairs are drawn in strata by the recorded score, so that few labels suffice: after a pilot, larger
-and more mixed strata get more labels (Neyman allocation). The interval combines the exact ones of
-the strata (M. P. Fay, M. A. Proschan, E. Brittain: Combining one-sample confidence procedures for
+and more mixed strata get more labels (Neyman allocation). The interval combines the strata's exact
+intervals (M. P. Fay, M. A. Proschan, E. Brittain: Combining one-sample confidence procedures for
 inference in the two-sample case, Biometrics 71, 2015).
 """
 
@@ -29,7 +29,7 @@ DRAWS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class StratumCounts:
-    """A stratum: the numbers of its pairs, of labelled ones, and of those that say the same."""
+    """A stratum: its number of pairs, of labels, and of labels other than `right`."""
 
     pairs: int
     labels: int = 0
@@ -59,8 +59,9 @@ def pilot(sizes: Sequence[int], labels: int) -> list[int]:
 def allocation(strata: Sequence[StratumCounts], labels: int) -> list[int]:
     """How many more labels each stratum gets after its pilot (J. Neyman, 1934).
 
-    In proportion to its number of pairs times the standard deviation of its labels. A stratum whose
-    labels all agree may still be mixed, so one more pair of each kind is added to each.
+    Its share is proportional to its number of pairs times the standard deviation of its labels. A
+    stratum whose labels all agree may still be mixed, so the deviation is that with one more label
+    of each kind.
     """
     weights = []
     for stratum in strata:

@@ -53,7 +53,8 @@ class RecallQuestion(TypedDict):
 class Estimate(TypedDict):
     """How many of these pairs say the same: `missed` among the labels, and an `estimate` for all.
 
-    `at_least` and `under` bound the scores of a stratum; None for all strata, and for random pairs.
+    `at_least` and `under` bound the scores of a stratum. Both are None for the strata together, and
+    for random pairs.
     """
 
     at_least: float | None
@@ -105,8 +106,9 @@ class RecallLabelDone(TypedDict):
 
 @dataclass(slots=True)
 class RecallPlan:
-    """The pairs to label, in order, given the labels so far; `counts` are those of the strata.
+    """The pairs to label, in order, given the labels so far.
 
+    `counts` has an item for each stratum, and a last one for the pairs drawn at random.
     `size` is the number of all pairs to label; until the pilot is done, `order` has only its pairs
     and those drawn at random.
     """
@@ -289,10 +291,7 @@ class Recalls:
 
 
 def planned(audit: Audit, found: Population, labels: Mapping[str, AuditLabelledData]) -> RecallPlan:
-    """The pairs to label, in order: random ones and the pilot's, then those that its labels choose.
-
-    The last of the counts is that of the pairs drawn at random.
-    """
+    """The pairs to label: first random ones and the pilot's, then those that its labels choose."""
     seed, wanted = audit.opened.seed, audit.opened.recall or 0
     strata: list[list[ApartPair]] = [[] for _ in range(len(EDGES) + 1)]
     for pair_id in sealed_order(seed, found.near):

@@ -41,7 +41,7 @@ class RecordedAudits:
         self._upto = 0
 
     def catch_up(self) -> None:
-        """Read the events of audits that were recorded since the last time."""
+        """Read the events of audits that were recorded since the last call."""
         for found in self.writer.reader.log.of_owner("", after=self._upto):
             self._upto = found.position
             if isinstance(found.event, AuditOpened | AuditLabelled | Certified):
@@ -57,7 +57,7 @@ class RecordedAudits:
     ) -> tuple[Audit, list[Audit]]:
         """The audit whose id begins with `wanted`, or the latest of a kind; and all of them.
 
-        RefusedError (`no_audit`) if there is none.
+        RefusedError (`no_audit`) if there is none, or if several ids begin so.
         """
         audits = self.audits()
         known = [audit for audit in audits if of(audit)]
@@ -129,7 +129,10 @@ def drawn(seed: str | None) -> str:
 
 
 def full_pair(pair: str, waiting: str | None, labels: Iterable[str]) -> str:
-    """Expand an id, which may be abbreviated, of the waiting pair or of one with a label."""
+    """Expand an id, which may be abbreviated, of the waiting pair or of one with a label.
+
+    Raises RefusedError (`not_waiting`) if it is not the beginning of exactly one of these.
+    """
     open_for = [*([waiting] if waiting else []), *labels]
     found = [known for known in open_for if known.startswith(pair)] if pair else []
     if len(found) != 1:

@@ -131,7 +131,7 @@ def is_probe_slot(seed: str, number: int) -> bool:
 
 @dataclass(slots=True)
 class AuditTally:
-    """How far an audit is.
+    """How far an audit has got.
 
     `order` has all joins, and `given` is the number of labels given in this audit. `probes_due` is
     the number of probes that its slots have called for but that were not shown yet. `looked` has
@@ -163,7 +163,7 @@ class AuditTally:
 
     @property
     def bound(self) -> float:
-        """The greatest share of joins that may be wrong, with those that the auditor misses."""
+        """The greatest share of joins that may be wrong, including those that auditors miss."""
         if not self.detected:
             return 1.0
         return min(1.0, self.errors.most / self.detected / self.joins)
@@ -265,7 +265,7 @@ def tally_of(
     probes: Sequence[str],
     labels: Mapping[str, AuditLabelledData],
 ) -> AuditTally:
-    """How far an audit is, given these labels.
+    """How far an audit has got, given these labels.
 
     A join's label counts once all joins before it in the sealed order have one, and as long as its
     texts are those that were shown.

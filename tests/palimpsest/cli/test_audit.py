@@ -57,7 +57,7 @@ def test_next_shows_the_question_and_never_the_verdict(joined: CommandLine) -> N
     joined.json("audit", "open", "--target", ".3")
     shown = joined("audit", "next")
     assert "older: Ada keeps the key" in shown.out
-    assert "Does the newer one say anything that it lacks or denies?" in shown.out
+    assert "Does the newer one say anything that the older one lacks or denies?" in shown.out
     assert not re.search(r"token_reject|0\.\d\d|similar", shown.out + shown.err)
     assert "palimpsest audit label" in shown.err
 

@@ -67,7 +67,7 @@ class ErrorBound:
     def __init__(self, population: int, delta: float) -> None:
         """Raises ValueError if `delta` is not between 0 and 1, both excluded."""
         if not 0.0 < delta < 1.0:
-            raise ValueError(f"a chance of {delta}")
+            raise ValueError(f"delta must be above 0 and below 1, not {delta}")
         self.population = population
         self.labels = 0
         self.errors = 0
@@ -127,7 +127,7 @@ class DetectionBound:
     def __init__(self, delta: float) -> None:
         """Raises ValueError if `delta` is not between 0 and 1, both excluded."""
         if not 0.0 < delta < 1.0:
-            raise ValueError(f"a chance of {delta}")
+            raise ValueError(f"delta must be above 0 and below 1, not {delta}")
         self.probes = 0
         self.found = 0
         self._delta = delta

@@ -98,7 +98,7 @@ class Uses:
 
 
 def uses_event(owner_id: str, uses: Sequence[Use]) -> bytes:
-    """The CloudEvent that a producer would send."""
+    """An owner's uses as the CloudEvent that a producer would send."""
     data = {
         "owner_id": owner_id,
         "candidate_id": uses[0].candidate_id,

@@ -57,7 +57,7 @@ FOLLOWING_SECONDS = 10.0
 """How long to wait for the store to show what the cluster has done."""
 POLL_SECONDS = 0.05
 IN_BULK = ("reversed", "retracted", "restored")
-"""Keys of answers whose entries were one command each; its id derives from request and entry."""
+"""Keys of answers with one command per entry; its id derives from the request and the entry."""
 
 
 class ClusterWriter:
@@ -128,7 +128,10 @@ class ClusterWriter:
         ]
 
     def name(self, submission: Submission, owner_id: str, /) -> Future[Answer]:
-        """Let the owner's worker record a submission; a refusal if its id was used for another."""
+        """Let the owner's worker record a submission.
+
+        The answer is a refusal if its id was used for another one.
+        """
         request = SubmitRequest(
             request_id=submission.request_id, owner_id=owner_id, asked=submission.asked
         )
@@ -140,7 +143,7 @@ class ClusterWriter:
         _renames: dict[str, str],
         /,
     ) -> Generator[Sequence[Outcome], None, None]:
-        """Publish many inputs, window by window; rows before a pause are published at once."""
+        """Publish many inputs, window by window; if the input pauses, a window is cut short."""
         with between_windows() as check, ReadAhead(inputs) as rows:
             while not rows.ended:
                 if window := rows.next_window():
@@ -256,7 +259,7 @@ class ClusterWriter:
 def log_that_follows(folder: Path, *, needed: bool) -> Log:
     """The log of a store that follows a cluster, or an empty one in memory.
 
-    If the store is `needed`, raises StoreError instead: an empty log would look like an answer.
+    If the store is `needed` but missing, raises StoreError: an empty log would look like an answer.
     """
     path = folder / LOG_FILE
     if needed and not path.is_file():

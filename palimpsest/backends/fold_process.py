@@ -1,4 +1,4 @@
-"""A second process that folds some owners of a log in parallel, for long rebuilds.
+"""A second process that folds some of a log's owners, for a long rebuild or `verify`.
 
 The child reads the log and writes no file, so it needs no lock, and an orphan does no harm. The
 parent writes owners, one list per line, to its standard input, and reads their batches, pickled,
@@ -64,7 +64,10 @@ class FoldingProcess:
 
 
 def start_helper(log: Path, end: int) -> Helper | None:
-    """Start a process that folds this log up to a position; None if it is not worth it."""
+    """Start a process that folds this log up to a position.
+
+    None if it would not pay off, or cannot be started.
+    """
     if end < sharing.MANY_EVENTS or not is_worth_while():
         return None
     try:

@@ -1,6 +1,6 @@
 """A second process that projects while this one decides, for an import that is CPU-bound.
 
-The parent has the writer's lock and passes its file on, so the lock is held until both have ended.
+The child inherits the file of the parent's writer lock, so the lock is held until both have ended.
 The child follows the log and writes the projections; meanwhile the parent writes none. The child's
 standard input is the whole protocol: after `FINISH` it projects the rest and ends. If the input
 ends without it, the parent has died, and the child ends at once; the next process repairs its
@@ -23,8 +23,8 @@ from palimpsest.streams.embedder.load import usable_cores
 
 FINISH = b"finish"
 SECONDS = 0.25
-"""Interval between checks for new events: 1 s would cost a fifth less, but leave more for the
-end."""
+"""Interval between checks for new events: with 1 s, projecting would cost a fifth less, but more
+would be left to project at the end."""
 _INPUT = 0
 
 

@@ -48,8 +48,8 @@ LOCK_SECONDS = 5.0
 LOCK_POLL_SECONDS = 0.05
 RETRY_SECONDS = 0.5
 CHECK_SECONDS = 10.0
-"""Interval between checks for recreated topics while records arrive: offsets alone do not show
-that a topic was recreated once it has more records than were followed."""
+"""Interval between checks for recreated topics while records arrive: once a recreated topic has
+more records than were followed, offsets alone do not reveal it."""
 FOLLOWED: tuple[Kind, ...] = ("decisions", "dead_letters")
 
 
@@ -80,7 +80,10 @@ class ProjectedReplica:
             _log.warning("projections repaired from the log: %s", repair)
 
     def starts(self, identities: Mapping[str, str]) -> dict[TopicPartition, int]:
-        """The offsets to continue at. StoreError if the store has other topics' decisions."""
+        """The offsets to continue at.
+
+        StoreError if a topic was recreated, or if the store has decisions that are not from these.
+        """
         found: dict[TopicPartition, int] = {}
         for topic, identity in identities.items():
             for partition in range(self._topics.partitions):
@@ -129,7 +132,7 @@ class ProjectedReplica:
         if any(_changes_models(line.event) for line, _ in folded):
             self._owners.catch_up()
             self._changes = RowChanges()
-            self._projector.start()  # it changes rows of every owner
+            self._projector.start()  # the event changes rows of every owner
             return
         for line, touched in folded:
             self._changes.add(line.position, line.event, touched)
@@ -148,7 +151,7 @@ class ProjectedReplica:
         except KeyError as error:
             raise StoreError(
                 f"the event {line.event.id} of the decisions names {error}, which no earlier event"
-                " of its owner created: another program wrote to the topic, or it was cut"
+                " of its owner created: another program wrote to the topic, or records are gone"
             ) from error
         self.log.follow_touched(line.event.owner_id, touched, line.position)
         return line, touched
@@ -243,7 +246,8 @@ class Follower:
     async def run(self, stop: asyncio.Event) -> None:
         """Follow until `stop` is set.
 
-        Raises TransientError if another process writes to the store.
+        Raises TransientError if another process writes to the store, and StoreError if the store
+        does not follow these topics, or if one of them was recreated.
         """
         lock = WriterLock(self._folder)
         try:

@@ -46,7 +46,7 @@ from palimpsest.streams.write.uses import summed
 from palimpsest.streams.write.writer import Writer
 
 FOLDED_EVENTS = 25_000
-"""Largest history folded to answer a recall: 20,000 events take half as long as LanceDB does."""
+"""Longest history folded for a recall: folding 20,000 events takes half as long as LanceDB."""
 
 Wait = Literal["durable", "visible"]
 """When a writing call returns: once its events are durable, or once all readers see them."""
@@ -160,7 +160,7 @@ class Reader:
         return self._known
 
     def policy_as_of(self, position: int) -> Policy:
-        """The policy in force at a position; before the first event, the one in force now."""
+        """The policy in force at a position; if none was recorded by then, the one in force now."""
         recorded = self.log.last_policy(position)
         return self.policy_in_force() if recorded is None else recorded_policy(recorded.data)
 
@@ -178,7 +178,10 @@ class Reader:
         self.upkeep.refresh()
 
     def wait_for(self, position: int, timeout: float) -> None:
-        """Wait until the projections have the log up to a position."""
+        """Wait until the projections have the log up to a position.
+
+        Raises UsageError if the log ends before it, and TransientError after `timeout` seconds.
+        """
         self.refresh()
         head = self.log.head()
         if position > head:
@@ -252,7 +255,7 @@ class Reader:
         return DryRun(self.log, self.policy_in_force(), self.clock)
 
     def rehearse(self, *requests: Request[Any]) -> None:
-        """RefusedError if one of these requests, carried out in order, would be refused."""
+        """Raise RefusedError if one of these requests, carried out in order, would be refused."""
         trial = self.trial()
         for request in requests:
             execute(trial, request)

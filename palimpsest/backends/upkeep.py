@@ -1,4 +1,4 @@
-"""Keeps a store's projections up to date, and its lock while this process writes."""
+"""Keeps a store's projections up to date, and holds its lock while this process writes."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 class Verification(TypedDict):
-    """`position` was the log's head; `damage` describes a log that could not be compared."""
+    """The result at the log's head `position`; `damage` is why the log could not be compared."""
 
     at: str
     position: int

@@ -22,7 +22,7 @@ class StoreWriter(Protocol):
     def submit(
         self, inputs: Sequence[Input], renames: Mapping[str, str] = NO_RENAMES, /
     ) -> list[Outcome]:
-        """Decide on a few inputs; `renames` are the renamed fields they were read with."""
+        """Decide on a few inputs; `renames` (theirs to ours) are those they were read with."""
 
     def name(self, submission: Submission, owner_id: str, /) -> Future[Answer] | None:
         """Record a submission before its rows, without waiting for the answer.

@@ -218,7 +218,7 @@ def _description(columns: Sequence[ChartColumn], most: float, unit: str) -> str:
     """A description for screen readers: the total, and where most of it is."""
     total = sum(column.total for column in columns)
     if not total:
-        return "There is nothing in it."
+        return "The chart is empty."
     highest = next(column for column in columns if column.total == most)
     return (
         f"{unit}{total:.12g} in all, from {columns[0].label} to {columns[-1].label};"

@@ -1,4 +1,4 @@
-"""Families of decisions: twenty kinds are too many for a chart."""
+"""Families of decisions: the kinds themselves are too many for a chart."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FAMILY_OF: Mapping[str, str] = {kind: name for name, kinds in FAMILIES.items() f
 
 
 def happened(decision: str) -> str:
-    """What a decision did, with its wire word unless they are the same: `joined (auto_reject)`."""
+    """What a decision did, with its kind if that is another word: `joined (auto_reject)`."""
     family = FAMILY_OF.get(decision, decision)
     word = {"asked": "waiting"}.get(family, family)
     return decision if decision in (word, "stored") else f"{word} ({decision})"

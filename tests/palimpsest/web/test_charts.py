@@ -111,10 +111,10 @@ def test_a_decision_whose_nearest_is_below_0_is_in_the_chart_and_in_a_zone() -> 
 
 
 def test_an_empty_chart_is_labelled() -> None:
-    assert stacked("c", "Kinds", [], KINDS).description == "There is nothing in it."
+    assert stacked("c", "Kinds", [], KINDS).description == "The chart is empty."
     empty = by_day("c", "Kinds", {date(2026, 3, 1): {}}, KINDS)
     assert (empty.bars, empty.legend) == ([], [])
-    assert empty.description == "There is nothing in it."
+    assert empty.description == "The chart is empty."
 
 
 def test_many_columns_have_few_labels() -> None:

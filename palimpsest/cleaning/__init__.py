@@ -1,1 +1,1 @@
-"""Cleaning a file or table of texts of its duplicates at once, without a store (docs/clean.md)."""
+"""Removes the duplicates from a file or table of texts at once (docs/clean.md)."""

@@ -1,11 +1,11 @@
-"""The joins of a policy whose every rule asks the guard, with few vectors.
+"""The joins of a policy whose every rule asks the guard, for which few texts need vectors.
 
 The guard finds two texts near-identical only if everything that no edit changes is equal in both
-(`fixed` and `layout` of their readings: `guard.edits.alignment.explain` compares these first). So
-these parts put each text into a block, and only texts of the same block are compared: no pair that
-could join is missed. Pairs that pass the guard are decided on as in `core.checks`; only these few
-texts need vectors. There is one difference: their cosine need not be among the `top` highest of the
-scope (docs/decisions/0030).
+(`fixed` and `layout` of their readings: `guard.edits.alignment.explain` compares these first).
+Texts that are equal in these parts form a block, and only texts of the same block are compared: no
+pair that could join is missed. Only the few pairs that pass the guard need vectors. They are
+decided on as in `core.checks`, but their cosine need not be among the `top` highest of the scope
+(docs/decisions/0030).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The joins of a store that keeps the rows, so that each can be undone there.
 
 Every row is a candidate. Its id is derived from its text and the number of earlier rows with that
-text, so cleaning the same file again changes nothing, and joins un-merged meanwhile stay so.
+text, so cleaning the same file again changes nothing, and joins un-merged in between stay removed.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def join_by_store(texts: Texts, store: RowStore, progress: Progress) -> Iterator
     ledger = store.ledger(OWNER)
     if strangers := len(ledger.entries.keys() - rows.keys()):
         raise UsageError(
-            f"candidates of the store that are not rows of this file: {strangers:,}; name another"
-            " store"
+            f"the store has {counted(strangers, 'candidate')} that are not rows of this file: name"
+            " another store"
         )
     edges = {edge.id: edge for entry in ledger.entries.values() for edge in entry.edges}
     for edge in sorted(edges.values(), key=lambda edge: edge.place):

@@ -1,7 +1,7 @@
 """The joins of any policy, by the writer itself, which decides in memory; every text is embedded.
 
-For policies that join by scores alone, or compare with memories: their joins depend on all vectors
-and on earlier joins.
+This is for policies that join by scores alone, or compare with memories: their joins depend on all
+vectors and on earlier joins.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def join_by_writer(
 ) -> Iterator[list[RowJoin]]:
     """The join of each row that has one, except verbatim repeats.
 
-    There is no judge: pairs for it stay apart, or the policy's rule for missing answers applies.
+    There is no judge: the pairs it would be asked about stay apart, unless the policy's rule for
+    missing answers joins them.
     """
     vectors = TrialVectors(load())
     vectors.prepare(texts.texts, progress)
@@ -33,9 +34,9 @@ def join_by_writer(
             rows.setdefault(scope_of[number], []).append(row)
     done = 0
     with Trial(policy, vectors) as trial:
-        for owner, some in enumerate(rows.values()):
+        for number, some in enumerate(rows.values()):
             members = [
-                LabelledMember(f"scope {owner}", texts.texts[texts.of[row]], "") for row in some
+                LabelledMember(f"scope {number}", texts.texts[texts.of[row]], "") for row in some
             ]
 
             def count(more: int) -> None:

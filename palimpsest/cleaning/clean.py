@@ -19,7 +19,7 @@ from palimpsest.streams.embedder import Engine, Progress
 
 Keep = Literal["first", "newest", "longest"]
 """Which row of a group stays."""
-NEEDED = {"first": False, "newest": True, "longest": False}
+NEEDS_MOMENT = {"first": False, "newest": True, "longest": False}
 """Whether the choice needs the time of the rows."""
 
 
@@ -91,7 +91,7 @@ def find_duplicates(
         refused = set[int]()
 
         def unite(row: int, other: int) -> bool:
-            """Unite two groups, and note a row that a separation keeps from it."""
+            """Unite the groups of two rows; note the row if a separation prevents that."""
             united = groups.unite(row, other)
             if not united:
                 refused.add(row)
@@ -144,6 +144,7 @@ class _Preferred:
             case "longest":
                 return (-len(self._texts.texts[self._texts.of[row]]), row)
             case "newest":
+                # Later times sort first, rows without a time last.
                 return ([-ord(c) for c in self._texts.moments[row]] or [1], -row)
 
     def order(self, rows: Iterable[int]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Finds the columns of a table with the texts, the scope and the time of its rows."""
+"""Finds the columns that have the texts, the scope and the time of a table's rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def is_usual_text(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The names of columns; those inside an object have a dot. Without `moment`, no row has one."""
+    """The names of columns, dotted if inside an object; `moment` is that of the rows' times."""
 
     text: str | None = None
     by: tuple[str, ...] = ()
@@ -50,11 +50,11 @@ class Columns:
         if some and text is None:
             raise UsageError(
                 "the column of the texts is unknown: name it as `text` (--text COLUMN);"
-                f" the columns are {_names(known)}"
+                f" {_listed(known)}"
             )
         for name in (text, *self.by):
             if some and name is not None and name not in known:
-                raise UsageError(f"there is no column {name}: the columns are {_names(known)}")
+                raise UsageError(f"there is no column {name}: {_listed(known)}")
         moment = next(iter(guess.fields.get("occurred_at", ())), None)
         return replace(self, text=text, moment=moment if needs_moment else None)
 
@@ -83,8 +83,8 @@ class Columns:
         return ScopedText(text, scope=scope, moment=moment)
 
 
-def _names(known: Sequence[str]) -> str:
-    return ", ".join(known) or "no columns"
+def _listed(known: Sequence[str]) -> str:
+    return f"the columns are {', '.join(known)}" if known else "the rows have no columns"
 
 
 def _only(rows: Sequence[dict[str, Any]]) -> str | None:

@@ -17,13 +17,13 @@ from palimpsest.evaluation.rates import trials_needed
 MOST_NAMED = 20
 """Maximum number of unreadable rows that a summary names; the others are only counted."""
 WRONG_SHARE, CONFIDENCE = 0.05, 0.95
-"""If all sampled joins by cosine alone are right, fewer than this share of them are wrong."""
+"""If all sampled joins by cosine alone are right, fewer than this share of all are wrong."""
 FIELDS = (
     *("row", "partner_row", "kept_row", "rule", "score", "stopped"),
     *("text", "partner_text", "kept_text"),
 )
 DECISION = "decision_id"
-"""The field of a duplicate that a store keeps: `unmerge` takes it."""
+"""The field of a duplicate's join in a store, for `unmerge`."""
 
 
 def summary_of(found: Cleaned, rules: Rules, *, first: int = 1) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def summary_of(found: Cleaned, rules: Rules, *, first: int = 1) -> dict[str, Any
 
 
 def _within(found: Cleaned, similarity: float | None) -> dict[str, Any] | None:
-    """The joins by cosine alone that the guard would have stopped, and why."""
+    """The joins by cosine alone, how many the guard would have stopped, and why."""
     if similarity is None:
         return None
     joins = [join for join in found.joins if join.rule == WITHIN]

@@ -71,7 +71,7 @@ class InputFile:
         self._share: float | None = None
 
     def values(self) -> Iterator[Any]:
-        """Each row as an object; any other row as its bytes, or as the value that was read."""
+        """Each row as a dict, or as the value that it is instead; as bytes if it cannot be read."""
         match self.form:
             case "csv" | "json":
                 yield from self._read()
@@ -83,7 +83,7 @@ class InputFile:
                 yield from ({TEXT: _decoded(line)} for line in self._lines() if line.strip())
 
     def read(self, columns: Columns, progress: Progress) -> Iterator[ScopedText]:
-        """Each row's text and scope."""
+        """Each row's text, scope and time."""
         for number, values in enumerate(self.values()):
             if number % BATCH == 0:
                 progress(f"reading {self.path.name}", self._share)
@@ -225,7 +225,7 @@ def input_file(name: str, columns: Columns) -> Iterator[InputFile]:
 
 
 def _named(path: Path, columns: Columns) -> Path:
-    """Rename the copy of standard input by its format, which is recognised by name."""
+    """Give the copy of standard input the ending by which readers recognise its format."""
     form = _form_of(path)
     if form == "lines":
         with _unpacked(path) as unpacked:

@@ -1,4 +1,4 @@
-"""Pairs of texts that a person marked as not the same: `clean --separate` reads them."""
+"""Pairs of texts that a person marked as not the same, for `clean --separate`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class SeparatedPair(NamedTuple):
 def read_separations(path: Path) -> list[SeparatedPair]:
     """The pairs of a file in the report's form: JSON lines with `text` and `partner_text`.
 
-    UsageError if it cannot be read; it names a line that is not such a pair. Pairs are given by
-    their texts, so the file still holds when rows have moved.
+    Raises UsageError if the file cannot be read, or if a line is not such a pair: the error names
+    the line. Pairs are given by their texts, so the file still holds when rows have moved.
     """
     found = []
     try:

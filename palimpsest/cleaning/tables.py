@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from palimpsest.cleaning.clean import NEEDED, Keep, Rules, find_duplicates
+from palimpsest.cleaning.clean import NEEDS_MOMENT, Keep, Rules, find_duplicates
 from palimpsest.cleaning.columns import Columns
 from palimpsest.cleaning.documents import duplicates_of, summary_of
 from palimpsest.cleaning.files import TEXT, batch_values, rows_kept
@@ -64,7 +64,7 @@ def clean(
     """
     rows, table = _rows_of(data)
     wanted = Columns(text, (by,) if isinstance(by, str) else tuple(by))
-    columns = wanted.found(_values(rows), needs_moment=NEEDED[keep])
+    columns = wanted.found(_values(rows), needs_moment=NEEDS_MOMENT[keep])
     pairs = [_pair_of(pair) for pair in separate]
     known = load_policy(policy) if isinstance(policy, str) else policy
     rules = Rules(known, within, keep, pairs)
@@ -87,7 +87,7 @@ def clean(
 
 
 def _rows_of(data: Any) -> tuple[Any, Any]:
-    """The rows, and the same as an Arrow table if the data is one."""
+    """The rows, and the Arrow table that they are; None if the data is not a table."""
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         table = _table_of(data)
         return table, table
@@ -101,7 +101,7 @@ def _rows_of(data: Any) -> tuple[Any, Any]:
 
 
 def _table_of(data: Any) -> Any:
-    """An Arrow table of a dataframe, or of a series, which is its only column."""
+    """An Arrow table of a dataframe, or of a series, which becomes the only column."""
     import pyarrow as pa
 
     try:
@@ -124,7 +124,7 @@ def _pair_of(pair: Any) -> SeparatedPair:
         case (str() as text, str() as other):
             return SeparatedPair(text, other)
         case _:
-            raise UsageError("separate should have pairs of texts")
+            raise UsageError("`separate` should have pairs of texts")
 
 
 def _values(rows: Any) -> Iterator[Any]:

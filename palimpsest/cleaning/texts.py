@@ -14,9 +14,9 @@ EXACT = "hash_exact"
 
 
 class ScopedText(NamedTuple):
-    """One row: its text, or the `problem` why it has none.
+    """One row: its text, or the `problem` if it cannot be read.
 
-    Only rows of the same `scope` are compared. `moment` is comparable with that of any other row.
+    Only rows of the same `scope` are compared. A later `moment` sorts after an earlier one.
     """
 
     text: str | None
@@ -26,11 +26,11 @@ class ScopedText(NamedTuple):
 
 
 class RowJoin(NamedTuple):
-    """The join of a row to its partner, a row decided on before, by a rule; scores are from 0 to 1.
+    """A join by a rule of a row to its `partner`, which was decided on before it.
 
-    `stopped` is for joins by cosine alone: the cues for which the guard would not have joined the
-    two, or `("differs",)` if they are not near-identical and show no cue. `decision_id` names the
-    join in the store that keeps the rows, if there is one.
+    Scores are from 0 to 1. `stopped` is for joins by cosine alone: the cues for which the guard
+    would not have joined the two, or `("differs",)` if they are not near-identical and show no cue.
+    `decision_id` names the join in the store that keeps the rows, if there is one.
     """
 
     row: int

@@ -1,4 +1,4 @@
-"""Joins by cosine alone: finds rewordings without a judge, and reports what a guard would stop."""
+"""Joins by cosine alone: finds rewordings without a judge, and says what the guard would stop."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def join_within(
 ) -> list[RowJoin]:
     """Join each row to the nearest earlier row that stays, if their cosine reaches `similarity`.
 
-    `rows` are those of all scopes, those to keep first: so each removed row is this near to one
-    that stays, and chains of joins cannot drift further. `unite` says whether two rows may be
-    joined, and records the join. Ties go to the earlier of `rows`.
+    `rows` are those of all scopes, in order of preference. So each removed row is this near to one
+    that stays, and chains of joins cannot drift further. `unite` records the join of two rows, or
+    returns False if it is forbidden. Ties go to the earlier of `rows`.
     """
     vectors.prepare(texts.of[row] for row in rows)
     scope_of = {number: scope for scope, numbers in texts.scopes.items() for number in numbers}
@@ -110,7 +110,7 @@ def _unit(vectors: Sequence[NDArray[np.float16]]) -> Single:
 
 
 def stopped_by(texts: Texts, vectors: TextVectors, row: int, other: int) -> tuple[str, ...]:
-    """The cues for which the guard would not join two rows by itself; empty if it would."""
+    """The cues for which the guard would stop the join of two rows; empty if it would not."""
     one, two = (
         kept_reading(texts.texts[number], unknown=vectors[number].unknown)
         for number in (texts.of[row], texts.of[other])

@@ -278,10 +278,11 @@ class Reads(OpenedStore):
     ) -> Backtest:
         """What would be different if another policy had decided on this history (docs/proof.md).
 
-        It covers the owners that match the pattern `owner`, and decisions made at `since` or
-        later. Only the log is read, and nothing is written; the guard's recorded findings are
-        used, unless `compares_anew`. Several `processes` share the owners: guard your main
-        module, as for `multiprocessing`. UsageError for a policy of another embedder.
+        It covers the owners that match the regular expression `owner`, and decisions made at
+        `since` or later. Only the log is read, and nothing is written; the guard's recorded
+        findings are used, unless `compares_anew`. Several `processes` share the owners: guard your
+        main module, as for `multiprocessing`. UsageError if texts lack vectors of the policy's
+        model, or no owner matches.
         """
         rules = load_policy(policy)
         log = self._reader.log

@@ -26,7 +26,7 @@ class ServerProblem(ClientError):
         self.status = status
         self.document = document
         self.kind: str = str(document.get("type", "")).rpartition(":")[2]
-        self.detail = str(document.get("detail", f"the server answers with status {status}"))
+        self.detail = str(document.get("detail", f"the server answered with status {status}"))
         self.reason: str | None = document.get("reason")
         self.errors: list[dict[str, Any]] = document.get("errors", [])
 

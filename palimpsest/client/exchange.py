@@ -55,7 +55,7 @@ class ClientRequest:
 
 
 def answer(status: int, content: bytes) -> Any:
-    """The document of a response; ServerProblem if it is a problem, or not from this server."""
+    """The document of a response; ServerProblem if it reports a problem, or is not JSON."""
     try:
         found = json.loads(content)
     except ValueError:
@@ -66,7 +66,7 @@ def answer(status: int, content: bytes) -> Any:
 
 
 class Tries:
-    """The tries of one call, within `patience` seconds; each pause is longer than the last."""
+    """The tries of one call, within `patience` seconds; each pause is twice the last, up to 5 s."""
 
     def __init__(self, patience: float) -> None:
         self._until = time.monotonic() + patience
@@ -80,7 +80,7 @@ class Tries:
         asked = headers.get("retry-after", "")
         wait = max(float(asked) if asked.isdecimal() else 0.0, self._pause)
         if time.monotonic() + wait > self._until:
-            raise ServerUnreachable(f"the server does not answer ({why})")
+            raise ServerUnreachable(f"the server is unreachable or busy ({why})")
         self._pause = min(2 * self._pause, LONGEST_PAUSE)
         return wait
 

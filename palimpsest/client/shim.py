@@ -63,7 +63,7 @@ class Address(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """A server that was given tokens; ClientError if its URL is not an HTTP or HTTPS URL."""
+    """A server whose tokens were configured; ClientError if its URL is not an HTTP(S) URL."""
 
     url: str
     agent: str | None = None
@@ -75,7 +75,9 @@ class ServerAddress:
         except ValueError:
             known = False
         if not known:
-            raise ClientError(f"not a server's URL, such as https://memories.example: {self.url}")
+            raise ClientError(
+                f"{self.url} is not the URL of a server: give one such as https://memories.example"
+            )
 
 
 def connect(address: Address, seconds: float) -> http.client.HTTPConnection:
@@ -245,7 +247,8 @@ class Shim:
         answer = _parse(body)
         if "jsonrpc" not in answer:
             code = INVALID_PARAMS if status == 400 else INTERNAL
-            return _error(None, code, str(answer.get("detail", f"the server says {status}")))
+            detail = answer.get("detail", f"the server answered with status {status}")
+            return _error(None, code, str(detail))
         if request.method == INITIALIZE and "result" in answer:
             self._version = answer["result"].get("protocolVersion")
         return answer
@@ -266,7 +269,7 @@ class Shim:
             elif status != 0 and status not in BUSY:
                 return status, body
             if time.monotonic() > until:
-                raise ServerUnreachable("the server does not answer")
+                raise ServerUnreachable("the server is unreachable or busy")
             time.sleep(PAUSE_SECONDS)
 
     def _server(self, failed: Address | None) -> Address:

@@ -1,8 +1,8 @@
 """A policy's own thresholds, tested as they are.
 
 There is one hypothesis, which was fixed before any label was read, so no labels are spent on a
-choice and none have to be held out: half as many labels suffice for the same certificate. They
-prove nothing if the thresholds, or the guard's words, were chosen by these very labels.
+choice and none have to be held out: half as many labels suffice for the same certificate. The
+labels prove nothing if they were used to choose the thresholds or the guard's words.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def calibrate_as_is(
     """The answer of `calibrate --as-is`, and the certified policy if the labels support that.
 
     One pair of each group counts, as in `calibrate`. The policy itself decides, in both orders, and
-    the worse one counts. Its hash stays: a certificate is not a rule.
+    the worse result counts. The policy's hash stays: a certificate is not a rule.
     """
     sample = [pair for half in chosen(pairs, policy) for pair in half]
     counts = LabelCounts()

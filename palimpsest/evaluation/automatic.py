@@ -12,7 +12,7 @@ from palimpsest.streams.core.ledger import Edge, Ledger
 
 
 def standing(ledger: Ledger) -> Iterator[Edge]:
-    """Standing joins by a rule or a judge whose texts live; verbatim repeats are left out."""
+    """The standing joins by a rule or the judge, both texts living; no verbatim repeats."""
     for edge in ledger.edges.values():
         automatic = edge.standing and edge.rank in ("rule", "judge") and not edge.exact
         if automatic and edge.older.text_lives and edge.newer.text_lives:
@@ -36,8 +36,8 @@ class CertifiedJoins:
     def kept(self, real: Ledger, other: Ledger, sealed: Set[str]) -> Counter[str]:
         """How many of an owner's joins are certified, and how many the other policy would make.
 
-        `sealed` are the ids of the owner's events up to the position. Two joins are the same if
-        they have the same ends and the same text speaks.
+        `sealed` are the ids of the owner's events up to the position, except joins that did not
+        stand there. Two joins are the same if they have the same ends and the same text speaks.
         """
         if self.owners is not None and not fnmatchcase(real.owner_id, self.owners):
             return Counter()

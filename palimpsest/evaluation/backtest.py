@@ -41,7 +41,7 @@ from palimpsest.streams.replay.another_policy import AnotherPolicy
 from palimpsest.streams.search.scope_indexes import ScopeIndexes
 
 PARTS = 8
-"""Number of parts of the owners for each process; progress is reported after each part."""
+"""Parts into which each process's owners are divided; progress is reported after each part."""
 MOST_EXAMPLES = 5
 """Examples of each change, and of memories that split or unite."""
 
@@ -49,7 +49,7 @@ Progress = Callable[[str, float | None], None]
 
 
 class Example(TypedDict):
-    """A candidate that would be decided on differently, and the text that it joins each time."""
+    """A candidate that would be decided on differently, with what it joined and would join."""
 
     owner_id: str
     candidate_id: str
@@ -83,8 +83,8 @@ class StillCovered(TypedDict):
     `still` of its standing `joins` would be made in the same way. `others` counts the joins that
     the policy would make and the certificate does not cover. `labels_kept` of its `labels` would
     count again. A new audit would take about `labels_needed` *new* labels, if none is an error and
-    nothing is missed: joins that keep their label come up among the others. None if no number of
-    labels would do.
+    nothing is missed, because some of the joins that it draws keep their label. None if no number
+    of labels would do.
     """
 
     audit: str
@@ -103,7 +103,7 @@ class Backtest(TypedDict):
     several; `faces` counts living memories with the same members and another face. `questions` are
     the recorded pairs for the judge, and `would_be_questions` those of the other policy. Of the
     latter, the log has no answer to the `unanswered` ones, which would cost `cost_usd` at the mean
-    cost of the log's verdicts; None if that is unknown. `overtaken` are statements of people and
+    cost of the log's verdicts; None if that is unknown. `overtaken` counts events of people and
     runs that would no longer be possible. `certificate` says what `calibrate` has certified,
     `audited` what the latest certificate of an audit still covers.
     """
@@ -160,7 +160,7 @@ class _Counts:
 
 @dataclass(frozen=True)
 class _Again:
-    """What is decided again."""
+    """How to decide again, the same for every process."""
 
     policy: Policy
     since: datetime | None
@@ -182,10 +182,11 @@ def backtest(
 ) -> Backtest:
     """Decide a store's history again under a policy, with the answers and vectors in the log.
 
-    For owners that match the pattern `owner`, and decisions from `since` on. Several `processes`
-    share the owners; each imports the program's main module, as `multiprocessing` does.
-    `labels_needed` gives the number of labels that an audit of a number of joins takes. UsageError
-    if a text has no recorded vector of the policy's model, or no owner matches the pattern.
+    It covers the owners that match the regular expression `owner`, and decisions from `since` on.
+    Several `processes` share the owners; each imports the program's main module, as
+    `multiprocessing` does. `labels_needed` maps a number of joins to the labels that an audit of
+    them takes. UsageError if a text has no recorded vector of the policy's model, or no owner
+    matches.
     """
     owners = _owners(reader, owner)
     counts, asked = _Counts(), _Again(policy, since, compares_anew, certified)
@@ -197,7 +198,7 @@ def backtest(
         else:
             workers = ProcessPoolExecutor(processes, get_context("spawn"), _end_in_silence)
             pool = held.enter_context(workers)
-            held.callback(pool.shutdown, cancel_futures=True)  # an interrupt waits for no more
+            held.callback(pool.shutdown, cancel_futures=True)  # an interrupt ends the wait
             with _without_interrupts():
                 found = pool.map(partial(_in_process, reader.log.path, asked), parts)
         for number, part in enumerate(found, 1):
@@ -435,6 +436,6 @@ def _certificate(policy: Policy) -> str | None:
     if held is None:
         return None
     return (
-        f"its certificate of {held.date} is about {counted(held.tested, 'label')} of"
+        f"its certificate of {held.date} rests on {counted(held.tested, 'label')} with vectors of"
         f" {held.embedder}; this history may have another mix of pairs"
     )

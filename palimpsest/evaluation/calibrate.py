@@ -2,8 +2,9 @@
 
 Pairs that share a text are one group, and a group is in one half. One pair of each group counts,
 chosen by its hash, so that the counted pairs are independent; to count joins, it is one that the
-policy may join, if the group has one. Only `_held_out` reads labels of the held-out half, after
-every threshold is fixed; the scores of that half determine where each sequence of tests begins.
+policy may join, if the group has one. A label of the held-out half is read only once the threshold
+that it tests is fixed. The scores of that half determine where each sequence of tests begins,
+and in which proportion a policy's two thresholds are lowered.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ def _judge_of(pairs: Sequence[LabelledPair]) -> str | None:
         named = ", ".join(sorted(model or "(none)" for model in models))
         raise UsageError(
             f"the probabilities are of {named}: a threshold is bound to one exact model, which"
-            " the column `model` names in each row"
+            " the column `model` must name in each row"
         )
     [model] = models
     if model.endswith("latest"):
@@ -244,7 +245,7 @@ def _statements(
 ) -> list[dict[str, Any]]:
     """A separate statement about each score, answer and language.
 
-    `joins` are the pairs that the policy may join: joins by its own scores are counted there.
+    `joins` has pairs that the policy may join: thresholds of its own scores are tested on those.
     """
     languages = sorted({sample.language for sample in (*halves.tested, *halves.held_out)})
     found: list[dict[str, Any]] = []
@@ -374,8 +375,8 @@ class _Path:
 
     `words` is the step of the Jaccard threshold at each step of the cosine's, chosen so that both
     take the same share of the held-out pairs; None if the policy lacks the token check. A guarded
-    token check refers pairs that the guard stops to the judge, so its threshold never falls below
-    the policy's.
+    token check refers to the judge the pairs that the guard stops, so its threshold never falls
+    below the policy's.
     """
 
     cosine: bool

@@ -1,4 +1,4 @@
-"""Counts what a policy did with labelled pairs and clusters: false joins with their bound, recall.
+"""Counts what a policy did with labelled pairs and clusters: false joins, their bound, recall.
 
 Each pair is decided on in both orders, and the worse result counts: a pair that must not be joined
 counts as joined if either order joins it, a pair that should be joined only if both do.
@@ -21,14 +21,14 @@ from palimpsest.evaluation.trial import Fate, Progress, Stream, Trial, TrialDeci
 from palimpsest.streams.guard import Reading, Tables, compare, guard_hash, kept_reading, tables_of
 
 ENGLISH, OTHER = "en", "other"
-"""The languages of pairs that name none: English if the guard is sure of both texts."""
+"""The languages of pairs that name none: English if the guard reads both texts as English."""
 NO_CUE = "none"
 MOST_SHOWN = 100
 """Maximum number of wrong joins that are listed."""
 
 
 class Seen(NamedTuple):
-    """A labelled pair and what a policy did with it, the worse of its two orders."""
+    """A labelled pair and what a policy did with it in the worse of its two orders."""
 
     pair: LabelledPair
     fate: Fate
@@ -163,7 +163,7 @@ def _seen(
 
 
 def language_of(pair: LabelledPair) -> str:
-    """The language that a pair names; else English if the guard is sure of both texts."""
+    """The language that a pair names; else English if the guard reads both texts as English."""
     if pair.language is not None:
         return pair.language
     return ENGLISH if kept_reading(pair.a).is_english and kept_reading(pair.b).is_english else OTHER

@@ -26,10 +26,10 @@ SOURCE = "log"
 def labels_of(reader: Reader, progress: Callable[[str, float | None], None]) -> list[LabelledPair]:
     """The pairs about which a person's statement holds: merged, confirmed, un-merged or separated.
 
-    Joins that an audit's label calls right are included, too; those that it calls wrong were
-    un-merged.
-    Reviews by a model and decisions by a rule are not labels. If a judge gave a probability for the
-    pair, the latest one is included; with two judges, the first judge's.
+    Joins that an audit's label calls right are included, too; those that it calls wrong count as
+    different once they are un-merged. Reviews by a model and decisions by a rule are not labels. If
+    a judge gave a probability for the pair, the latest one is included; with two judges, the first
+    judge's.
     """
     owners, right = reader.owners(), _audited_right(reader)
     found: list[LabelledPair] = []
@@ -40,7 +40,7 @@ def labels_of(reader: Reader, progress: Callable[[str, float | None], None]) -> 
 
 
 def _audited_right(reader: Reader) -> set[str]:
-    """The pairs whose latest audit label is `right`, also by a second person, if there was one."""
+    """The pairs whose latest audit label is `right`, and so is a second person's, if any."""
     labels: dict[tuple[str, bool], AuditLabel] = {}
     for recorded in reader.log.of_owner(""):
         if isinstance(recorded.event, AuditLabelled):

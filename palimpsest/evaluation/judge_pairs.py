@@ -25,7 +25,7 @@ async def ask_about_pairs(
 ) -> list[LabelledPair]:
     """The pairs with answer, probability, model and prompt, as far as the judge gave them.
 
-    If there are two judges, the first is asked; each pair in one order, and in batches as a
+    If there are two judges, the first is asked: about each pair in one order, and in batches as a
     verifier sends them. Answers are cached in `folder`, beside those about memories. Raises
     UsageError as `Judge` does.
     """

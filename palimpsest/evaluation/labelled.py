@@ -1,4 +1,7 @@
-"""Labelled pairs and clusters of CSV, JSON lines and Parquet; errors name row and column."""
+"""Reads labelled pairs and clusters from CSV, JSON lines and Parquet.
+
+Errors name row and column.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ from palimpsest.contracts.events import (
 def with_vectors_of(model: str, events: Sequence[AnyEvent]) -> list[AnyEvent]:
     """The events as if every text had come with its vector of this model.
 
-    Raises UsageError if a text has one of another model only. A text without any keeps none.
+    Events that set a policy or add a vector are left out. Raises UsageError if a text has vectors
+    of other models only; a text without any keeps none.
     """
     recorded = [*_recorded(events)]
     vectors = {text: vector for text, vector in recorded if vector.model == model}

@@ -31,9 +31,9 @@ class Agreement:
 def upper_bound(errors: int, trials: int, confidence: float = 0.95) -> float:
     """The one-sided Clopper-Pearson upper bound of an error rate.
 
-    The largest rate at which at most this number of errors in independent trials has a probability
-    of 1 - confidence (C. J. Clopper and E. S. Pearson, Biometrika 26, 1934). 1 without trials.
-    Raises ValueError if errors are negative or more than the trials.
+    The largest rate at which at most this number of errors in independent trials still has the
+    probability 1 - confidence (C. J. Clopper and E. S. Pearson, Biometrika 26, 1934). 1 without
+    trials. Raises ValueError if errors are negative or more than the trials.
     """
     if not 0 <= errors <= trials:
         raise ValueError(f"{errors} errors in {trials} trials")

@@ -1,7 +1,7 @@
 """What a threshold on a score would join or call different, derived from the evidence of one run.
 
-The policy's own checks run once, wide open, so that the log's evidence has every pair's scores and
-the guard's findings. The pairs that a threshold takes follow from that evidence, as in
+The policy's own checks run once, wide open, so that the recorded evidence has every pair's scores
+and the guard's findings. The pairs that a threshold takes follow from that evidence, as in
 `palimpsest.streams.core.checks` for a scope of one candidate. Finally the resulting policy decides
 on the other half of the labels (`palimpsest.evaluation.calibrate`).
 """

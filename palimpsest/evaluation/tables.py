@@ -87,13 +87,14 @@ def evaluation_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
     if "total" in answer:
         total = answer["total"]
         yield (
-            f"Of {total['different']:,} pairs that must not be joined, {total['false_joins']:,}"
-            f" were joined: at most {total['false_join_bound']:.2%} of such pairs, at {sure}"
-            " confidence."
+            f"Of {counted(total['different'], 'pair')} that must not be joined,"
+            f" {total['false_joins']:,} {'was' if total['false_joins'] == 1 else 'were'} joined:"
+            f" at most {total['false_join_bound']:.2%} of such pairs, at {sure} confidence."
         )
         yield (
-            f"Bounds are one-sided and exact, for independent pairs of this mix; these"
-            f" {answer['pairs']:,} pairs are {answer['groups']:,} groups without a common text."
+            "Bounds are one-sided and exact, for independent pairs of this mix:"
+            f" {counted(answer['pairs'], 'pair')} in {counted(answer['groups'], 'group')} without a"
+            " common text."
         )
         yield (
             f"Not counted: {counted(answer['exact'], 'exact repeat')}"
@@ -152,9 +153,9 @@ def calibration_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
     yield f"Same: at most {answer['budget']:.2%} is {answer['risk']['same']}."
     if as_is:
         yield (
-            f"{answer['limit']} {counted(labels['pairs'], 'label')}; one pair of each group that"
-            f" shares a text counts: {labels['tested']:,}. Nothing was chosen by them, so none is"
-            " held out."
+            f"{answer['limit']} {counted(labels['pairs'], 'label')}; of pairs that share a text,"
+            f" one counts: {labels['tested']:,} in all. They were not used to choose anything, so"
+            " none is held out."
         )
     else:
         yield (
@@ -162,25 +163,27 @@ def calibration_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
         )
         yield f"{answer['limit']} Each line of the table stands on its own, at {sure}."
         yield (
-            f"{counted(labels['pairs'], 'label')}; one pair of each group that shares a text"
-            f" counts: {labels['tested']:,} chose, {labels['held_out']:,} were held out until then."
+            f"{counted(labels['pairs'], 'label')}; of pairs that share a text, one counts:"
+            f" {labels['tested']:,} to choose the thresholds, {labels['held_out']:,} held out until"
+            " then."
         )
     certificate, at = answer["certificate"], answer["policy_test"]
     if certificate is None:
         yield f"The policy is refused: {refusal(answer)}."
         return
     limits = [f"{name} {at[name]:g}" for name in ("jaccard", "cosine") if at[name] is not None]
-    wrong = f"{certificate['wrong']:,} of {certificate['joined']:,} wrong"
+    wrong = f"{certificate['wrong']:,} of {counted(certificate['joined'], 'join')} were wrong"
     if as_is:
         yield (
-            f"The policy as it is joins from {' and '.join(limits)} on: deciding in both orders,"
-            f" {wrong}, so at most {at['bound']:.2%}, at {sure}."
+            f"The policy as it is joins from {' and '.join(limits)} on. With each pair decided on"
+            f" in both orders, {wrong}: at most {at['bound']:.2%}, at {sure}."
         )
         return
     yield (
-        f"The policy joins from {' and '.join(limits)} on: {wrong} where it was chosen; deciding on"
-        f" the held-out half in both orders, it joined {certificate['held_out_joined']:,}, of them"
-        f" {certificate['held_out_wrong']:,} wrongly: at most {certificate['held_out_bound']:.2%}."
+        f"The policy joins from {' and '.join(limits)} on: {wrong} in the half that chose this. In"
+        " the held-out half, with each pair decided on in both orders, it joined"
+        f" {certificate['held_out_joined']:,}, {certificate['held_out_wrong']:,} of them wrongly:"
+        f" at most {certificate['held_out_bound']:.2%}."
     )
 
 
@@ -188,8 +191,9 @@ def refusal(answer: Mapping[str, Any]) -> str:
     """Why the labels support no policy, and how many labels would."""
     test = answer["policy_test"]
     if not test["taken"]:
-        return "among these labels there is no pair that it could join"
-    seen = f"of {test['taken']:,} pairs that it would join, {test['errors']:,} are wrong"
+        return "none of the labelled pairs could be joined by it"
+    errors = f"{test['errors']:,} {'is' if test['errors'] == 1 else 'are'}"
+    seen = f"of {counted(test['taken'], 'pair')} that it would join, {errors} wrong"
     what = f"the labels do not support {answer['budget']:.2%} at {answer['confidence']:.0%}: {seen}"
     would_do = test["labels_that_would_do"]
     if would_do is None:
@@ -237,15 +241,19 @@ def backtest_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
         f" {answer['would_be_questions']:,} under it.{asked}"
     )
     if answer["overtaken"]:
-        yield f"No longer possible: {counted(answer['overtaken'], 'statement')} of people, or runs."
+        yield f"No longer possible: {counted(answer['overtaken'], 'event')} of people or runs."
     if (audited := answer["audited"]) is not None:
-        needed = audited["labels_needed"]
-        new = "no number of labels" if needed is None else f"about {counted(needed, 'new label')}"
+        new = "no number of labels would certify as much"
+        if (needed := audited["labels_needed"]) is not None:
+            new = (
+                f"about {counted(needed, 'new label')} without an error, besides the probes, would"
+                " certify as much"
+            )
         yield (
-            f"Of {audited['joins']:,} certified joins {audited['still']:,} would be made as"
-            f" they were; uncertified ones that would be made: {audited['others']:,}."
-            f" {audited['labels_kept']:,} of {audited['labels']:,} labels would count again: {new}"
-            " without an error, and the probes beside them, would certify as much."
+            f"Of {counted(audited['joins'], 'certified join')}, {audited['still']:,} would be made"
+            f" as before; {counted(audited['others'], 'uncertified join')} would be made."
+            f" {audited['labels_kept']:,} of {counted(audited['labels'], 'label')} would count"
+            f" again: {new}."
         )
     if answer["certificate"]:
         yield f"{answer['certificate'][:1].upper()}{answer['certificate'][1:]}."

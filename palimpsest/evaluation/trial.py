@@ -1,7 +1,8 @@
 """Runs labelled texts through the real path of a policy: a writer decides, its commits are read.
 
-Nothing is decided here. Each pair becomes two candidates of its own owner; the texts of an owner of
-labelled clusters become one stream. The log is a temporary file to which nothing is written.
+Nothing is decided here. Each pair becomes two candidates of an owner of its own; in labelled
+clusters, the texts of each owner become one stream. The log is a temporary file to which nothing is
+written.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class TrialVectors:
         self._known: dict[str, Embedding] = {}
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        """As the engine does."""
+        """Embed texts as the engine does; a known text gets its known embedding."""
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if new:
             self._known.update(zip(new, self._engine.embed(new), strict=True))

@@ -40,7 +40,7 @@ def test_evaluate_counts_wrong_joins(palimpsest: CommandLine) -> None:
     shown = palimpsest("evaluate", "--pairs", file)
     assert shown.status == 0
     assert "1 of 2" in shown.out
-    assert "Of 2 pairs that must not be joined, 1 were joined" in shown.out
+    assert "Of 2 pairs that must not be joined, 1 was joined" in shown.out
     assert not palimpsest.store.exists()
 
 

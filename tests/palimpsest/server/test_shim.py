@@ -219,7 +219,7 @@ def test_a_notification_and_an_empty_line_are_never_answered(
     told = said(monkeypatch, script, notification, b"  \n", notification, PING, PING)
     assert [(one["id"], one["error"]["message"]) for one in told] == [
         (7, "no"),
-        (7, "the server says 500"),
+        (7, "the server answered with status 500"),
     ]
 
 
@@ -249,7 +249,7 @@ def test_a_server_that_stays_away_is_an_error_of_the_request(
 ) -> None:
     monkeypatch.setattr(shims, "AGAIN_SECONDS", -1.0)
     [told] = said(monkeypatch, Script((503, b"{}")), PING)
-    assert (told["id"], told["error"]["message"]) == (7, "the server does not answer")
+    assert (told["id"], told["error"]["message"]) == (7, "the server is unreachable or busy")
 
 
 def test_who_asks_what_this_server_can_is_told_to_shake_hands(

@@ -120,7 +120,7 @@ class Reads(OpenedStore):
         max_tokens: Annotated[int, Field(ge=1)] | None = None,
         **narrowed: Unpack[Narrowed],
     ) -> Hits:
-        """The `k` memories nearest to a question, best first: face, score (cosine) and members.
+        """The `k` memories nearest to a question, best first, with face, cosine and members.
 
         Keywords of `Narrowed` select memories. With `as_of`, a position of the log or a time, it
         answers as of then; UsageError if that is in the future. `session_id` leaves out memories
@@ -192,7 +192,7 @@ class Reads(OpenedStore):
         former: bool = False,
         **narrowed: Unpack[Narrowed],
     ) -> Page:
-        """A page of an owner's living memories, the latest first by their earliest members.
+        """A page of an owner's living memories, latest first by the arrival of their first members.
 
         `after` is the `next` of the previous page: a memory that exists throughout is on exactly
         one page, whatever is added or removed. Keywords of `Narrowed` select memories. `former`
@@ -246,7 +246,7 @@ class Reads(OpenedStore):
             time.sleep(POLL_SECONDS)
 
     def status(self, *, as_of: int | Time | None = None) -> dict[str, Any]:
-        """Counts, the log's position, how far each projection lags behind it, and `behind`.
+        """Counts, the log's position, the lag of each projection, and that of the store (`behind`).
 
         With `as_of`, a position of the log or a time, it counts as of then.
         """

@@ -252,7 +252,7 @@ class Audits:
         position: int | None = None,
         probes: int = MOST,
     ) -> AuditForecast:
-        """How many labels `open` would ask for, by target and by how many joins may be wrong.
+        """How many labels an audit would take, for several targets and shares of wrong joins.
 
         Takes some seconds, and records nothing; an audit opened later has a different order. Raises
         UsageError as `open` does.

@@ -25,7 +25,7 @@ PROBES_TRIED = (*range(0, 40, 2), 40, 50, 60, 80)
 
 
 class LabelsForeseen(TypedDict):
-    """The labels until `target` is certified, with probes, if a share `wrong` of joins is wrong.
+    """How many labels, probes included, certify `target` if the share `wrong` of joins is wrong.
 
     Half of the audits take at most `labels`, nine in ten at most `mostly`; None if more than
     `MOST_LABELS` would be needed, or if no number would do.
@@ -63,9 +63,10 @@ def foresee_labels(
 def labels_taken(
     wrong: NDArray[np.bool_], joins: int, target: float, delta: float, detection: float, probes: int
 ) -> NDArray[np.float64]:
-    """The labels until the target, by audit; `wrong` (runs, labels) says which joins are wrong.
+    """How many labels each audit takes to reach the target.
 
-    Infinite if these labels are not enough. One pair in ten is a probe, while any are left.
+    `wrong`, of shape (runs, joins), says which joins are wrong. Infinite if these joins are not
+    enough. One pair in ten is a probe, while any are left.
     """
     shown = np.array([*(count for count in PROBES_TRIED if count < probes), probes])
     least = DetectionBound(detection).least_after if probes else lambda _: 1.0

@@ -35,7 +35,7 @@ LABELS = 200
 
 
 class RecallQuestion(TypedDict):
-    """Two texts of one scope that are in two memories; a text forgotten since is None.
+    """Two texts of one scope that are in two memories; None for a text that has been forgotten.
 
     `ids` are the candidates, the older one first, for `merge`.
     """

@@ -55,8 +55,9 @@ class RecordedAudits:
     def found(
         self, wanted: str | None, of: Callable[[Audit], bool] = lambda _: True
     ) -> tuple[Audit, list[Audit]]:
-        """The audit whose id begins with `wanted`, or the latest of a kind; and all of them.
+        """The audit whose id begins with `wanted`, else the latest; and the list of all audits.
 
+        Only audits of which `of` is true are found.
         RefusedError (`no_audit`) if there is none, or if several ids begin so.
         """
         audits = self.audits()

@@ -149,7 +149,7 @@ class Upkeep:
         self._live.show()
 
     def refresh(self) -> None:
-        """Repair the projections and catch up, unless another process writes and does it.
+        """Repair the projections and catch up, unless another process is writing, which does so.
 
         If that process is creating the store, wait for it; TransientError if that takes too long.
         On a read-only disk, the projections are read as they are.

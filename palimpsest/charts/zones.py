@@ -17,7 +17,7 @@ FAMILY_OF_ACTION: Mapping[Action, str] = {
 def zones_of(policy: Policy) -> list[tuple[ChartZone, bool]]:
     """The zones of the cosine check, the highest first, then the one below them all.
 
-    Each comes with whether the guard may refer its pairs to the judge.
+    The flag beside each says whether the guard may refer its pairs to the judge.
     """
     check = next((check for check in policy.checks if isinstance(check, CosineCheck)), None)
     found, end = [], 1.0
@@ -29,7 +29,7 @@ def zones_of(policy: Policy) -> list[tuple[ChartZone, bool]]:
 
 
 def zones_of_run(policy: Policy) -> list[ChartZone]:
-    """The zones of similarity in a batch run: by its own threshold, or those of arrivals."""
+    """The zones of similarity in a batch run: by its own threshold, else as on arrival."""
     if isinstance(policy.dedupe, PairsDedupe):
         above = policy.dedupe.above
         return [ChartZone(above, 1.0, "joined", "joined"), ChartZone(0.0, above, "kept", "kept")]

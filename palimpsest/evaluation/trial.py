@@ -126,9 +126,9 @@ class Trial:
     def pairs(
         self, pairs: Sequence[LabelledPair], progress: Progress, *, orders: int = 2
     ) -> Iterator[tuple[TrialDecision, ...]]:
-        """The outcome of the second text of each pair after the first, and the other way round.
+        """For each pair, the outcome of its second text when it arrives after the first.
 
-        If `orders` is 1, only the former.
+        With 2 `orders`, also that of the first text when it arrives after the second.
         """
         size = WINDOW // 4
         for start in range(0, len(pairs), size):

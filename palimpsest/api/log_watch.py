@@ -23,7 +23,7 @@ class LogWatch:
         self._ending.set()
 
     async def past(self, position: int, until: float) -> bool:
-        """Wait for the log to pass a position; False at `until` (monotonic), or when it ends."""
+        """Wait for the log to pass a position; False at `until` (monotonic), or after `end`."""
         while time.monotonic() < until and not self._ending.is_set():
             if await self._head() > position:
                 return True

@@ -79,12 +79,16 @@ class Maintenance(OpenedStore):
     ) -> dict[str, Any]:
         """Recreate projections from the log beside the live ones, then swap them in.
 
-        If none is named, all are recreated; LanceDB only if it is installed.
+        If none is named, all are recreated; LanceDB only if it is installed. Raises TransientError
+        if another process is writing.
         """
         return self._reader.upkeep.rebuild(which, progress)
 
     def verify(self, progress: Callable[[str, float], None] | None = None) -> dict[str, Any]:
-        """Fold the log and compare it with everything in the projections."""
+        """Fold the log and compare it with everything in the projections.
+
+        Raises TransientError if another process is writing, StoreError if the log is damaged.
+        """
         return self._reader.upkeep.verify(progress)
 
     def export_log(self, file: Place, progress: Callable[[int], None] | None = None) -> int:

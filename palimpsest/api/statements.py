@@ -1,4 +1,4 @@
-"""What people and agents state about memories; each is a request, and `undo` takes it back."""
+"""What people and agents state about memories: each is a request, and `undo` reverts most."""
 
 from __future__ import annotations
 

@@ -52,8 +52,9 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
 
     Ids are those that the calls and `sql` return; a URN works wherever an id does. With `owner_id`,
     an id of another owner is refused as unknown; name the owner if the id comes from a user or a
-    model, or use the handle of one owner, `agent`. Runs that ask the judge (`dedupe`, `review`) run
-    an event loop of their own; inside another one, call them with `asyncio.to_thread`.
+    model, or use the handle of one owner, `agent`. Calls that ask the judge (`dedupe`, `review`,
+    `ask_judge`, `add`) run an event loop of their own; inside another one, call them with
+    `asyncio.to_thread`.
     """
 
     @classmethod
@@ -92,9 +93,10 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
         once, and other readers a moment later (`wait_for`). With `wait="visible"` it returns when
         other readers see it, too; `close` and the end of the process always wait for that.
 
-        `by` is the speaker in `update`, `forget`, `undo`, `unmerge` and `reinstate`, unless a call
-        names another: an agent or a person. An agent cannot overrule a person. If none is named, it
-        is an agent, except that what a person stated last about a pair is taken back as a person.
+        `by` is the speaker in `update`, `forget`, `undo`, `redo`, `unmerge` and `reinstate`, unless
+        a call names another: an agent or a person. An agent cannot overrule a person. If none is
+        named, it is an agent, except that what a person stated last about a pair is taken back as a
+        person.
 
         Raises StoreError if there is no readable store, or if its log lacks events that were
         acknowledged, unless `accept_loss`; UsageError in a process that was forked after a store

@@ -445,7 +445,7 @@ class Audits:
         return probes_of(audit_id, seed, sealed, joins, earlier, most)
 
     def _tally(self, audit: Audit, audits: Sequence[Audit]) -> AuditTally:
-        """The tally of an audit, kept; a new label of the pair that was `next` is added to it."""
+        """The tally of an audit. It is kept; a new label of the pair that was `next` is added."""
         opened, new = self._opened(audit), self._log.recorded[self._opened(audit).events :]
         labels, probes, tally = labels_of(audits, audit), [*opened.probes], opened.tally
         match new:

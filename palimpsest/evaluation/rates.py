@@ -57,7 +57,7 @@ def lower_bound(hits: int, trials: int, confidence: float = 0.95) -> float:
 def p_value(errors: int, trials: int, budget: float) -> float:
     """The exact p-value of "the error rate is over `budget`".
 
-    That is P(Binomial(trials, budget) <= errors): small if that few errors are unlikely at that
+    That is P(Binomial(trials, budget) <= errors): small if so few errors are unlikely at that
     rate; 1 without trials. `budget` is between 0 and 1, both excluded. Raises ValueError if
     errors are negative or more than the trials.
     """

@@ -87,7 +87,7 @@ class Agent:
 
     def check(self, candidate: str | Mapping[str, Any], *, source: str = "python") -> Checked:
         """Show what would be decided on a candidate if it were submitted now; write nothing."""
-        return self._store.check(self._candidate(candidate), source=source)
+        return self._seen(self._store.check(self._candidate(candidate), source=source))
 
     def recall(
         self,

@@ -41,6 +41,19 @@ def test_a_forgotten_text_hides_no_word_that_is_equal(memories: Palimpsest) -> N
     assert [ask(memory_id) for ask in asked] == before
 
 
+def test_a_check_quotes_no_forgotten_text_to_an_agent(memories: Palimpsest) -> None:
+    text = "every winter two cats sleep near our old kitchen stove until dawn and noon"
+    [gone] = memories.submit({"owner_id": "ada", "text": text})
+    memories.forget(str(gone.candidate_id))
+    answer = memories.agent("ada").check(f"{text} today")
+    assert answer["neighbour"] is not None
+    assert (answer["check"], answer["neighbour"]["candidate_id"]) == (
+        "forgotten",
+        gone.candidate_id,
+    )
+    assert text not in str(answer)
+
+
 def test_a_text_is_hidden_in_every_field_of_texts() -> None:
     answer = {
         "face": "secret",

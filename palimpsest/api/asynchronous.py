@@ -14,13 +14,17 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial, update_wrapper
 from threading import Lock
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+from typing import Annotated, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+
+from pydantic import Field
 
 from palimpsest.api.calls import CLOSED
 from palimpsest.api.log_watch import LogWatch
-from palimpsest.api.offers import IfInvalid, Offer
+from palimpsest.api.offers import IfInvalid, Offer, fields_of
+from palimpsest.api.reads import Position, Seconds
 from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.answers import result_or_refusal
+from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.errors import (
     InvalidInputError,
     RefusedError,
@@ -29,7 +33,7 @@ from palimpsest.contracts.errors import (
     UsageError,
 )
 from palimpsest.contracts.shown import Changes
-from palimpsest.process.parameters import made_by
+from palimpsest.process.parameters import check_arguments, made_by
 from palimpsest.streams.embedded.pipeline import WINDOW
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.write.inputs import OTHER_REQUEST, Outcome, Submission
@@ -97,7 +101,10 @@ class AsyncPalimpsest:
         self._closed = False
 
     @classmethod
-    async def open(cls, *args: Any, threads: int = THREADS, **kwargs: Any) -> Self:
+    @check_arguments
+    async def open(
+        cls, *args: Any, threads: Annotated[int, Field(ge=1)] = THREADS, **kwargs: Any
+    ) -> Self:
         """Open a store, as `Palimpsest.open` does; `threads` limits the concurrent calls."""
         return cls(await asyncio.to_thread(Palimpsest.open, *args, **kwargs), threads=threads)
 
@@ -161,13 +168,14 @@ class AsyncPalimpsest:
         made = self._threads.submit(partial(self.store.add, *args, **kwargs))
         return await asyncio.wrap_future(made)
 
+    @check_arguments
     async def changes(
         self,
         owner_id: str | None = None,
         *,
-        after: int | str = 0,
+        after: Position | Name = 0,
         limit: int = 100,
-        wait: float = 0,
+        wait: Seconds = 0,
     ) -> Changes:
         """Like `Palimpsest.changes`; no thread waits."""
         until = time.monotonic() + wait
@@ -271,7 +279,7 @@ class _Waiting:
         several = isinstance(candidates, Iterable) and not isinstance(candidates, Mapping | str)
         rows = list(candidates) if several else candidates  # an iterator is read once
         self.offer = offer._replace(candidates=rows)
-        each = [row for row in (rows if several else [rows]) if isinstance(row, Mapping)]
+        each = [fields_of(row) for row in (rows if several else [rows]) if isinstance(row, Mapping)]
         self.owners = {str(row.get("owner_id")) for row in each}
         self.rows = len(rows) if several else 1
         self.characters = sum(len(str(row.get("text"))) for row in each)

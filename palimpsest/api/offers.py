@@ -38,6 +38,12 @@ class Offer(NamedTuple):
     submission: Submission | None = None
 
 
+def fields_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of a row, which a CloudEvent has in its data."""
+    data = row.get("data")
+    return data if "specversion" in row and isinstance(data, Mapping) else row
+
+
 def read_offer(offer: Offer) -> list[Input] | InvalidInputError:
     """Read all candidates of an offer.
 

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from palimpsest.api.arguments import Id, Place, ignore_progress
 from palimpsest.api.calls import check_calls, run_to_end, takes_own_turns
-from palimpsest.api.offers import Candidate, Candidates, IfInvalid, Offer, read_offer
+from palimpsest.api.offers import Candidate, Candidates, IfInvalid, Offer, fields_of, read_offer
 from palimpsest.api.opened import OpenedStore, late_settings
 from palimpsest.contracts.answers import Accessed, Checked, Session
 from palimpsest.contracts.candidate import DEFAULT_NAMESPACE, Duration, Name
@@ -150,7 +150,7 @@ class Submissions(OpenedStore):
         The same as `check`, in the terms of the `namespaced` design; nothing is written.
         """
         answer = self.check(candidate, source=source)
-        fields = candidate["data"] if "specversion" in candidate else candidate
+        fields = fields_of(candidate)
         namespace = fields.get("namespace") or DEFAULT_NAMESPACE
         return duplicate_check(answer, fields["owner_id"], namespace)
 
@@ -293,5 +293,5 @@ class Submissions(OpenedStore):
         *,
         mapping: Mapping[str, str] | None = None,
     ) -> Summary:
-        """Read dead letters again: all open ones, or those named; `mapping` as in `ingest`."""
+        """Read dead letters again: all open ones, or those named; `mapping` is as in `ingest`."""
         return retry_dead_letters(self._writer, letter_ids, mapping)

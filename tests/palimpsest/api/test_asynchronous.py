@@ -66,7 +66,21 @@ class Windows:
         assert await asyncio.to_thread(self._begun.wait, 10)
 
 
-def test_owners_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def bare(fields: dict[str, str]) -> dict[str, Any]:
+    return fields
+
+
+def as_event(fields: dict[str, str]) -> dict[str, Any]:
+    kind = "palimpsest.candidate.v1"
+    return {"specversion": "1.0", "type": kind, "id": str(uuid4()), "source": "s", "data": fields}
+
+
+@pytest.mark.parametrize("form", [bare, as_event])
+def test_owners_take_turns(
+    form: Callable[[dict[str, str]], dict[str, Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A caller waits for at most one of another owner's batches, not for all of them."""
     monkeypatch.setattr(asynchronous, "WINDOW_BYTES", 100)
 
@@ -77,7 +91,7 @@ def test_owners_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         windows = Windows(twin)
         offered = [*(batch("ada", n, 8) for n in range(4)), batch("bob", 0, 1), batch("bob", 1, 2)]
         with patch.object(twin.store.writer, "submit", windows.submit):
-            asked = [asyncio.ensure_future(twin.submit(rows)) for rows in offered]
+            asked = [asyncio.ensure_future(twin.submit(map(form, rows))) for rows in offered]
             await windows.have_begun()
             windows.go.set()
             await asyncio.gather(*asked)
@@ -193,6 +207,23 @@ def test_an_unreadable_candidate_keeps_its_own_submission_out_and_no_other(tmp_p
         assert (await twin.status())["candidates"] == 3
 
     use(tmp_path / "store", used)
+
+
+def test_a_wrong_argument_of_its_own_is_a_usage_error(tmp_path: Path) -> None:
+    wrong: list[Any] = [-1, "soon"]
+
+    async def used(twin: AsyncPalimpsest) -> None:
+        for wait in wrong:
+            with pytest.raises(UsageError, match="wait"):
+                await twin.changes(wait=wait)
+
+    async def opened(threads: Any) -> None:
+        await AsyncPalimpsest.open(tmp_path / "store", threads=threads)
+
+    use(tmp_path / "store", used)
+    for threads in wrong:
+        with pytest.raises(UsageError, match="threads"):
+            asyncio.run(opened(threads))
 
 
 def test_a_wrong_call_is_nobody_elses_trouble(tmp_path: Path) -> None:

@@ -265,7 +265,9 @@ def _arrow_reader(path: Path, form: Form) -> Iterator[tuple[Any, Iterator[Any]]]
                 batches = iter(opened)
             refuse_repeated_names(opened.schema.names, str(path))
             yield opened.schema, batches
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # of the system, such as a full disk
         raise UsageError(f"{path} is not an Arrow file, or is damaged") from error
 
 

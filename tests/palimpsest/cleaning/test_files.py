@@ -191,6 +191,14 @@ def test_arrow_keeps_its_schema_and_its_format(tmp_path: Path, form: Any) -> Non
     assert kept.to_pylist() == table.take([0, 2]).to_pylist()
 
 
+def arrow_stream(text: str) -> bytes:
+    sink, table = pa.BufferOutputStream(), pa.table({"text": [text]})
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
 @pytest.mark.parametrize(
     ("name", "content", "what"),
     [
@@ -205,6 +213,7 @@ def test_arrow_keeps_its_schema_and_its_format(tmp_path: Path, form: Any) -> Non
         ("a.parquet", b"", "not what its name says"),
         ("a.parquet", b"PAR1 and no more", "not a Parquet file, or is damaged"),
         ("a.arrow", b"ARROW1 and no more", "not an Arrow file, or is damaged"),
+        ("a.arrow", arrow_stream("a" * 1000)[:-500], "not an Arrow file, or is damaged"),
         ("a.jsonl.gz", gzip.compress(b'{"text": "a"}\n' * 99, mtime=0)[:-9], "cut short"),
         ("a.txt.gz", gzip.compress(b"a\n" * 99, mtime=0)[:-9], "cut short"),
         ("a.jsonl", b'{"text": "' + b"a" * MAX_KEPT_BYTES + b'"}\n', "16,777,216 bytes or more"),
@@ -215,6 +224,12 @@ def test_a_file_that_cannot_be_read_is_named(
 ) -> None:
     with pytest.raises(UsageError, match=what):
         texts(written(tmp_path, name, content))
+
+
+def test_a_copy_that_cannot_be_written_does_not_blame_the_file(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.arrow", arrow_stream("a"))
+    with input_file(str(path), TEXT) as file, pytest.raises(FileNotFoundError):
+        file.copy(tmp_path / "none" / "copy.arrow", ())
 
 
 def test_no_file_and_a_folder(tmp_path: Path) -> None:
@@ -250,6 +265,8 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are() -> None:
         found([{"text": "a", "n": 1}], Columns("text", ("user",)))
     with pytest.raises(UsageError, match=r"\(--text COLUMN\); the columns are a, b"):
         found([{"a": "x", "b": "y"}], Columns())
+    with pytest.raises(UsageError, match="; the rows have no columns"):
+        found([{}], Columns())
 
 
 def test_values_of_the_scope_are_told_apart_by_their_type_and_missing_ones_are_equal() -> None:

@@ -141,7 +141,7 @@ def test_thresholds_are_tested_as_they_are(palimpsest: CommandLine) -> None:
         palimpsest("policy", "explain", str(to)).out.split()
     )
     shown = " ".join(palimpsest(*words).out.split())
-    assert "0 of 60 wrong, so at most 4.87%" in shown
+    assert "0 of 60 joins were wrong: at most 4.87%" in shown
     assert "4.87%" in page.read_text("utf-8")
     refused = palimpsest(*words[:2], "--budget", ".04", *words[4:])
     assert refused.status == 3

@@ -1,4 +1,4 @@
-"""Palimpsest: memories of agents without duplicates; every merge can be undone.
+"""Palimpsest: agents' memories without duplicates; every merge can be undone.
 
 >>> from palimpsest import Palimpsest
 >>> with Palimpsest.open("memories") as memories:
@@ -62,11 +62,11 @@ _IMPORTED_LATER = {
     "Verdict": "contracts.evidence",
     "clean": "cleaning.tables",
 }
-"""Imported when they are first asked for: `palimpsest --help` needs none of them."""
+"""The module of each name that is imported on first use: `palimpsest --help` needs none of them."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import what users construct when it is first asked for."""
+    """Import one of these names when it is first used; AttributeError for any other."""
     from importlib import import_module
 
     if name not in _IMPORTED_LATER:

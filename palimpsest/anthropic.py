@@ -1,4 +1,4 @@
-"""Claude's memory tool: files whose lines are memories (docs/agents.md); the extra `judge`."""
+"""Claude's memory tool: files whose lines are memories (docs/agents.md). Needs extra `judge`."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ class PalimpsestMemoryTool(BetaAbstractMemoryTool):
         return self._edit(path, content.replace(command.old_str, command.new_str))
 
     def insert(self, command: Any) -> str:
-        """Add lines. A file keeps its lines in the order in which they were written."""
+        """Add lines at the end, whatever `insert_line` says: a file keeps the order of writing."""
         path, lines = self._existing(command.path)
         if command.insert_line < 0:
-            raise ToolError(f"Invalid insert_line: {path} begins at 0.")
+            raise ToolError("Invalid insert_line: it must be 0 or more.")
         if not command.insert_text.strip():
             raise ToolError("Nothing was changed: insert_text is blank")
         return self._edit(path, "\n".join((*lines, command.insert_text)))

@@ -65,10 +65,10 @@ class PalimpsestStore(BaseStore):
 
     `owner_of` maps a namespace, or the prefix of a search, to the owner of its memories. If it
     returns None, or raises LookupError because the namespace is too short, a search or a list of
-    namespaces covers all `owners`, if they are given; anything else raises UsageError. With
-    `owners`, no other owner is accepted. `text_of` maps a value to its text. `ttl` has LangGraph's
-    defaults for items that expire: `default_ttl` in minutes, and `refresh_on_read`. Expired items
-    are never found, and never deleted.
+    namespaces covers all `owners`. Without `owners`, and for a get or a put, that is a UsageError.
+    With `owners`, no other owner is accepted. `text_of` maps a value to its text. `ttl` has
+    LangGraph's defaults for items that expire: `default_ttl` in minutes, and `refresh_on_read`.
+    Expired items are never found, and never deleted.
     """
 
     supports_ttl = True
@@ -91,7 +91,8 @@ class PalimpsestStore(BaseStore):
         """Carry out operations: first the reads, then the last put of each key.
 
         Raises UsageError for a namespace without an owner, and for a value that is not JSON or has
-        too long a text; earlier puts stay. A wrong number is refused before anything is done.
+        too long a text; earlier puts stay. An argument of a wrong type or out of range is refused
+        before anything is done.
         """
         wanted = [*ops]
         for op in wanted:

@@ -1,4 +1,4 @@
-"""mem0's own classes `Memory` and `AsyncMemory` on a store of ours: only the import changes."""
+"""Replaces mem0's classes `Memory` and `AsyncMemory`: only the import changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Memory:
     """mem0's synchronous memory. A user is an owner; so is an agent or a run without a user.
 
     The store is the folder `store`, else that of the settings. mem0's configuration is
-    accepted and not used: no model is asked, and messages are remembered verbatim.
+    accepted but not used: no model is asked, and messages are remembered verbatim.
     """
 
     def __init__(self, config: Any = None, *, store: str | Path | None = None) -> None:
@@ -31,7 +31,7 @@ class Memory:
         return cls(config_dict, **where)
 
     def add(self, messages: Any, *, metadata: Any = None, infer: bool = True, **more: Any) -> Row:
-        """Remember the user's messages; with `infer=False` all but the system's, each by its role.
+        """Remember the user's messages; with `infer=False`, all but the system's, with their roles.
 
         Adds all messages or none. ValueError if `user_id`, `agent_id` and `run_id` are all missing.
         """
@@ -48,7 +48,7 @@ class Memory:
         return None if found is None else items.item_of(found["owner_id"], found)
 
     def get_all(self, *, filters: Any = None, top_k: int = 20, **more: Any) -> Row:
-        """The memories that pass the filters, the latest first, by owner."""
+        """The memories that pass the filters, owner by owner, the latest first."""
         items.refuse_wrong(more, filters, top_k)
         meant, also = items.owners_meant(self.memories, filters), items.expired_too(more)
         rows = [row for wanted in meant for row in items.rows_of(self.memories, wanted, **also)]
@@ -80,7 +80,10 @@ class Memory:
         expiration_date: Any = items.UNSAID,
         data: str | None = None,
     ) -> Row:
-        """Change a memory's text or expiry, or add to its metadata. ValueError if it is unknown."""
+        """Change a memory's text or expiry, or add to its metadata.
+
+        ValueError for an unknown id, or if no change is given.
+        """
         said = text if text is not None else data
         items.change(
             self.memories, items.known_by(self.memories, memory_id), said, metadata, expiration_date
@@ -106,7 +109,7 @@ class Memory:
         return items.changes_of(self.memories, memory_id)
 
     def reset(self) -> None:
-        """Forget everything of everybody."""
+        """Forget all memories of all owners."""
         for owner_id in self.memories.reader.owners():
             items.forget_all(self.memories, parse_filters({"user_id": owner_id}))
 

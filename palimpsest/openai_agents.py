@@ -1,4 +1,4 @@
-"""A session and tools for agents of OpenAI's SDK; the extra `openai-agents` (docs/agents.md)."""
+"""A session and tools for agents of OpenAI's SDK (docs/agents.md). Needs extra `openai-agents`."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ _log = logging.getLogger(__name__)
 class PalimpsestSession(SQLiteSession):
     """A conversation of one owner; the user's messages become memories.
 
-    The SDK keeps the history itself, item by item, in a file beside the store: it is needed word
-    for word. With `infer`, the judge's model extracts memories; else each message becomes one.
-    Popping an item retracts its memory; clearing a session retracts none.
+    The SDK keeps the history itself, item by item and verbatim, by default in a file in the store's
+    folder. With `infer`, the judge's model extracts memories; else each message becomes one.
+    Popping a user's message retracts the latest candidate with its text; clearing a session
+    retracts none.
     """
 
     def __init__(
@@ -92,7 +93,10 @@ class PalimpsestSession(SQLiteSession):
 
 
 def _told(_context: Any, error: Exception) -> str:
-    """What a model reads of its own mistake, or of what the store refuses; no memory is quoted."""
+    """What a model reads about its own mistake or a refusal of the store; it quotes no memory.
+
+    Raises any other error.
+    """
     if isinstance(error, ModelBehaviorError):
         return "Nothing was changed: give the tool the arguments of its schema, and no others"
     if not isinstance(error, errors.PalimpsestError):
@@ -123,7 +127,7 @@ def memory_tools(memories: Palimpsest, owner_id: str) -> list[FunctionTool]:
 
     @function_tool(failure_error_function=_told)
     async def search_memories(question: str, min_score: float | None = None) -> str:
-        """Find what is known of the user, the nearest first, each with the id of its memory.
+        """Find what is known about the user, the nearest first, each with the id of its memory.
 
         Hardly related memories are left out; a `min_score` of -1 shows them, too.
         """
@@ -139,7 +143,7 @@ def memory_tools(memories: Palimpsest, owner_id: str) -> list[FunctionTool]:
     async def correct_memory(memory_id: str, fact: str) -> str:
         """Change a memory that is no longer true; `fact` is the whole new sentence."""
         done = await asyncio.to_thread(owner.update, memory_id, fact, merge=True)
-        return "It is changed." if done["changed"] else "It says so already."
+        return "Changed." if done["changed"] else "Unchanged: it says so already."
 
     @function_tool(failure_error_function=_told)
     async def forget_memory(memory_id: str) -> str:

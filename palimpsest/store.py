@@ -1,7 +1,7 @@
-"""An alias of `palimpsest.api.store`, for programs that import the module's former name.
+"""An alias of `palimpsest.api.store`, for programs that import it by its former name.
 
-It also has `fresh`, which makes the id of the next request: a function set in its place gives the
-ids of the requests that the facade makes from then on.
+It also has `fresh`, which makes the id of a request: if a program sets it to another function, the
+facade takes the ids of later requests from that function.
 """
 
 from __future__ import annotations

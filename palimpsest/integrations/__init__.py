@@ -1,1 +1,1 @@
-"""Interfaces of other products: mem0's API, hooks of agents, LangGraph's store."""
+"""Interfaces of other products: mem0's API, LangGraph's store, Claude's memory files, hooks."""

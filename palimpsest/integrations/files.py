@@ -138,7 +138,10 @@ class MemoryFiles:
 
 
 def lines_of_range(given: Any, count: int) -> range:
-    """The numbers of the lines to show: all, or those from a first to a last; -1 is the end."""
+    """The numbers of the lines to show: all, or from a first to a last, of which -1 is the end.
+
+    UsageError for anything else.
+    """
     match given:
         case None:
             return range(1, count + 1)
@@ -146,7 +149,7 @@ def lines_of_range(given: Any, count: int) -> range:
             return range(max(first, 1), (count if last == -1 else min(last, count)) + 1)
         case _:
             raise UsageError(
-                f"view_range must be a first and a last line: the file has the lines 1 to {count}"
+                f"view_range must be a first and a last line: the file has lines 1 to {count}"
             )
 
 

@@ -133,7 +133,7 @@ def pre_compact(
     rows = [_row(owner_id, item) for item in given]
     for number, row in enumerate(rows, 1):
         if row is None:
-            report.problems.append(f"candidate {number} has no text as its `content`")
+            report.problems.append(f"candidate {number} has no text in `content`")
     wanted = [row for row in rows if row is not None]
     outcomes = writer.submit(to_inputs(wanted, SOURCE)) if wanted else []
     for row, outcome in zip(wanted, outcomes, strict=True):

@@ -26,7 +26,7 @@ COMMANDS: Mapping[str, type[BaseModel]] = {
 
 @contextmanager
 def errors_for_model() -> Iterator[None]:
-    """Report to the model, as an error of the tool, its own mistake or what the store refuses."""
+    """Turn the model's own mistakes and the store's refusals into errors that the model reads."""
     try:
         yield
     except (InvalidInputError, RefusedError, UsageError) as error:
@@ -36,7 +36,7 @@ def errors_for_model() -> Iterator[None]:
 def read_command(command: Any) -> Any:
     """A command whose arguments are those that the SDK declares; UsageError names a wrong one.
 
-    Null stands for an argument of another command that is left out.
+    A null argument of another command counts as left out.
     """
     given = dict(command) if isinstance(command, Mapping | BaseModel) else {}
     name: Any = given.get("command")

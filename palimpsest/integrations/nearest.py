@@ -22,7 +22,7 @@ def nearest_of(
     *,
     show_expired: bool = False,
 ) -> list[Recalled]:
-    """The first `k` that `recall` finds among the memories with these ids; not folded."""
+    """The first `k` that `recall` finds among the memories with these ids, none of them folded."""
     if not wanted or k < 1:
         return []
     asked = k

@@ -24,7 +24,7 @@ def _is_within(text: str, at: int) -> bool:
     if after.isascii():
         return False  # the usual case
     if _JOINER in (before, after) or "\U0001f3fb" <= after <= "\U0001f3ff":
-        return True  # a family, or a colour of skin
+        return True  # a family, or a skin tone
     if before in _HALVES and after in _HALVES:
         halves = text[:at]
         return (len(halves) - len(halves.rstrip(_HALVES))) % 2 == 1

@@ -5,8 +5,8 @@ LanceDB imports a client of remote catalogues, hundreds of generated models: 1.4
 programs that embed Palimpsest may use catalogues. On Python 3.11, LanceDB's methods are decorated
 with a check of signatures that reads the bytecode of each class: a third of the remaining time.
 
-Typer's help imports code that renders Markdown and tracebacks, half of its import; our help has
-neither.
+Typer's help imports code that renders Markdown and tracebacks, which takes half of the import's
+time; our help has neither.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ CHATTY = (
     "httpcore2",
     "uvicorn",
 )
-"""Libraries that log every step, some with contents: only their warnings are logged."""
+"""Libraries that log every step, some of them with contents: only their warnings are logged."""
 REPEATING = ("aiokafka", "faust", "mode")
 """Libraries that log a line for each attempt to reach a broker: dozens a second."""
 AGAIN_SECONDS = 30.0
@@ -97,7 +97,10 @@ class Once:
 
 
 def silence_brokers() -> None:
-    """Silence the libraries that log how they reach brokers; the command reports failures."""
+    """Silence the libraries that log how they reach brokers, unless PALIMPSEST_DEBUG is set.
+
+    The command reports failures itself.
+    """
     if not os.environ.get("PALIMPSEST_DEBUG"):
         for name in REPEATING:
             logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -52,7 +52,7 @@ class Output:
 
     @property
     def asks(self) -> bool:
-        """Whether a person can be asked: a terminal on both sides, and no `--json`."""
+        """Whether a person can be asked: at a terminal for input and errors, without `--json`."""
         return (
             not self.as_json and self._err.is_terminal and typer.get_text_stream("stdin").isatty()
         )
@@ -184,11 +184,11 @@ def print_json(document: Any) -> None:
 
 
 _left: set[int] = set()
-"""The streams whose readers, such as `head`, have ended."""
+"""The descriptors of streams whose readers, such as `head`, have ended."""
 
 
 def drop(stream: IO[Any]) -> None:
-    """Drop what else is written to a stream, because its reader has closed the pipe.
+    """Discard everything written to a stream from now on, because its reader has closed the pipe.
 
     That is no failure: the command ends as it would have, with its own status.
     """
@@ -206,7 +206,7 @@ def reader_has_left(stream: IO[Any]) -> bool:
 
 
 def outlast_readers() -> None:
-    """Make all that is drawn, also help pages, end as `drop` says; Rich would exit with 1."""
+    """Make Rich call `drop` if a reader has ended, for help pages too; it would exit with 1."""
     Console.on_broken_pipe = lambda console: drop(console.file)  # type: ignore[method-assign, assignment]
 
 
@@ -216,9 +216,9 @@ def one_line(document: bytes) -> bytes:
 
 
 def plain(value: Any, *, infinite: bool = False) -> Any:
-    """A value for JSON: times in ISO 8601, bytes in hex, any other as text.
+    """A value for JSON: times in ISO 8601, bytes in hex, any other type as text.
 
-    NaN and infinite numbers are null, or their names if they may be `infinite`.
+    NaN and infinite numbers become null, or with `infinite` their names.
     """
     inside = partial(plain, infinite=infinite)
     match value:
@@ -244,7 +244,7 @@ _NAMES = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def dollars(usd: float | None) -> str:
-    """A cost as text; unknown unless the prices of all models that were asked are known."""
+    """A cost as text; None means that some model that was asked has no known price."""
     return "price unknown" if usd is None else f"${usd:.4f}"
 
 

@@ -31,7 +31,7 @@ class Parameters:
             elif name != "return":
                 self.hints[name] = fields[name] = hint
         config = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
-        # None means missing: Python itself reports arguments without a default.
+        # All are optional here: `bind` reports missing arguments.
         optional: dict[str, Any] = {name: (hint, None) for name, hint in fields.items()}
         self._model = create_model(self.name, __config__=config, **optional)
 
@@ -65,7 +65,10 @@ def check_arguments(function: Call) -> Call:
 
 
 def made_by(way: str) -> Callable[[Call], Call]:
-    """For constructors that users do not call: a wrong call names the `way` to get the object."""
+    """Decorate a constructor that users do not call: UsageError names the `way` to get the object.
+
+    It is raised for a call whose arguments do not fit.
+    """
 
     def decorate(construct: Call) -> Call:
         signature = inspect.signature(construct)

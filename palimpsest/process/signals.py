@@ -1,7 +1,7 @@
 """Handles the signals that stop a long-running process and interrupt any other command.
 
-They are SIGTERM, Ctrl-C, and SIGHUP, which a terminal that is closed sends; under `nohup` the
-last is ignored.
+They are SIGTERM, Ctrl-C, and SIGHUP, which arrives when the terminal is closed; under `nohup`,
+SIGHUP is ignored.
 
 An interrupt waits until a window is committed and counted, so that the summary is right.
 """
@@ -26,11 +26,11 @@ LONG_RUNNING = frozenset({"mcp", "project", "schedule", "serve", "verifier", "wo
 """The commands that run until a signal, and then exit with status 0."""
 INTERRUPTED = 130
 STANDARD_ERROR = 2
-ENDING = b"\nending: what was begun is finished first; interrupt again to end at once\n"
+ENDING = b"\nending: work in progress is finished first; interrupt again to end at once\n"
 _announces = False
 """Whether this process announces that it is ending: commands do, the library does not."""
 WITH_VALUE = ("--store", "--model", "--bootstrap", "--prefix")
-"""Options before a command whose value is a word of its own."""
+"""Options that may precede a command, and that take the next word as their value."""
 
 
 def end_on_signals() -> None:
@@ -77,11 +77,11 @@ def stop_event() -> asyncio.Event:
 
 
 def interrupt_on_signals(command: str | None) -> None:
-    """Once the command is known: interrupt it, unless it runs until a signal.
+    """Once the command is known, let signals interrupt it, unless it is long-running.
 
     Without `end_on_signals` this does nothing: an embedding application has its own handlers.
     """
-    global _announces  # noqa: PLW0603 - signals are a process's
+    global _announces  # noqa: PLW0603 - the handlers, too, are the whole process's
     for number in SIGNALS:
         if command not in LONG_RUNNING and signal.getsignal(number) is _end:
             signal.signal(number, signal.default_int_handler)

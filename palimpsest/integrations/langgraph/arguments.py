@@ -44,7 +44,7 @@ def require_arguments(op: Op) -> None:
 
 
 def check_value(kind: TypeAdapter[Checked], found: Any, what: str) -> Checked:
-    """A value in the form that the log keeps; UsageError if it cannot."""
+    """A value in the form that the log keeps; UsageError if the log cannot keep it."""
     try:
         return kind.validate_python(found)
     except ValidationError as error:

@@ -41,7 +41,7 @@ def _comparison(name: str) -> Callable[[Any, Any], bool]:
     try:
         return _COMPARISONS[name]
     except KeyError:
-        raise UsageError(f"filters have {', '.join(_COMPARISONS)}") from None
+        raise UsageError(f"a filter's operators are {', '.join(_COMPARISONS)}") from None
 
 
 def _compared(compare: Callable[[float, float], bool], value: Any, other: Any) -> bool:

@@ -86,11 +86,11 @@ class Items:
         return self._by_key.get((namespace, key), [])
 
     def living(self, namespace: Namespace, key: str) -> list[Entry]:
-        """Those that were not retracted."""
+        """The candidates of a key that were not retracted, in order."""
         return [entry for entry in self.of_key(namespace, key) if entry.living]
 
     def place(self, kept: Kept) -> tuple[int, int]:
-        """The order of items: by their namespaces' first item, then by their own."""
+        """A sort key: when the namespace's first item was put, then when this one was."""
         return self._namespaces[kept.namespace], kept.oldest.place
 
     def alone(self, kept: Kept) -> bool:

@@ -20,7 +20,7 @@ def read(namespace: str) -> Namespace:
 
 
 def until_wildcard(condition: MatchCondition) -> Namespace:
-    """The part of a condition's path that has no wildcard."""
+    """The part of a condition's path before its first wildcard."""
     path = tuple(condition.path)
     return path[: path.index("*")] if "*" in path else path
 

@@ -26,8 +26,9 @@ def search(memories: Palimpsest, owners: Sequence[str], op: SearchOp) -> list[Sc
 def _of_owner(memories: Palimpsest, owner_id: str, op: SearchOp) -> list[Scored]:
     """One item per memory: of those that pass, the one with the face, else the latest.
 
-    Returns enough items for the requested page and all pages before it. For a query, those that
-    were put with `index=False` come after all others, without a score.
+    An item that was put with `index=False` stands for its memory only if no other passes. For a
+    query, such items come after all others, without a score. Returns enough items for the requested
+    page and all pages before it.
     """
     items = Items(memories, owner_id)
     passing = items.by_memory(op.namespace_prefix, op.filter or {})

@@ -68,7 +68,7 @@ def _put(
     items: Items,
     kept: Kept | None,
 ) -> None:
-    """Record the new value: an update if only this key has the memory, else a new text."""
+    """Record the new value: update the memory if only this key is in it, else submit a text."""
     owner_id = items.owner_id
     before = items.living(op.namespace, op.key)
     put_id = _id_of_put(op, len(items.of_key(op.namespace, op.key)), value)

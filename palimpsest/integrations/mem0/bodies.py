@@ -132,7 +132,7 @@ class SearchBody(Arguments):
 
 
 class GetAll(Arguments):
-    """Filters for the memories of a user to list."""
+    """The filters that select which of a user's memories are listed."""
 
     filters: dict[str, Any] = {}
     start_date: str | None = None

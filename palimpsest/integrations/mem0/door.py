@@ -78,7 +78,10 @@ class _Call:
         )
 
     async def one(self) -> tuple[Intents, str]:
-        """The id in the path, and its owner's intents; not found if the token is for another."""
+        """The intents of the owner of the id in the path, and the id.
+
+        Not found if no memory has the id, or the token is for another owner.
+        """
         memory_id = unquote(self.request.path_params["memory"])
         owner_id = await self.store.call(_owner_of, memory_id)
         if owner_id is None or not self.caller.owners.fullmatch(owner_id):
@@ -194,7 +197,7 @@ async def _get(asked: _Call) -> Row:
 
 
 async def _update(asked: _Call) -> Row:
-    """Change a memory's text or expiry; metadata for the same text is added as a repeat of it.
+    """Change a memory's text or expiry; metadata for the same text is submitted with a repeat.
 
     If the memory has expired, its expiry is set first: an expired memory's text cannot change.
     """

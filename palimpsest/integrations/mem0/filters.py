@@ -63,7 +63,7 @@ def parse_filters(*given: Mapping[str, Any]) -> Filters:
         )
     left = [(name, asked) for name, asked in parts if name != "user_id"]
     metadata: dict[str, Any] = {}
-    conditions = [_condition(*part) for part in left if not _is_plain(part, metadata)]
+    conditions = [_condition(*part) for part in left if not _take_plain(part, metadata)]
     return Filters(users[0], metadata, tuple(conditions))
 
 
@@ -94,8 +94,8 @@ def _nested(values: list[Any]) -> bool:
     return any(isinstance(value, list | dict) for value in values)
 
 
-def _is_plain(part: tuple[str, Any], metadata: dict[str, Any]) -> bool:
-    """Whether a part is a single value of the members' metadata; if so, add it to `metadata`."""
+def _take_plain(part: tuple[str, Any], metadata: dict[str, Any]) -> bool:
+    """Add a part to `metadata` if it asks for single values; returns whether it does."""
     name, asked = part
     asks = {name: asked} if name in SAID_BY else asked if name == "metadata" else None
     if not isinstance(asks, dict) or metadata.keys() & asks.keys():
@@ -158,9 +158,9 @@ Read = Callable[[Any], Any]
 
 
 def _test(read: Read, asked: Any) -> Test:
-    """The test of a value; in a list, one element must pass, or all of them for `ne`.
+    """The test of a value. If that is a list, one element must pass; for `ne` and `nin`, all.
 
-    If the filter gives a list, it is compared with the whole list.
+    A list in the filter, except that of `in` or `nin`, is compared with the whole value.
     """
     if asked == ANY:
         return lambda value: value not in (None, [], ())
@@ -201,7 +201,7 @@ def _compared(compare: Callable[[Any, Any], bool], value: Any, read: Read, other
 def _is_in(value: Any, listed: Any) -> bool:
     try:
         return value in listed
-    except TypeError:  # a dict, which no set has
+    except TypeError:  # a dict or a list, which is in no set
         return False
 
 
@@ -228,5 +228,5 @@ def _time(value: Any) -> datetime:
     try:
         found = datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        raise UsageError("a time is compared with one in ISO 8601") from None
+        raise UsageError("a filter's times must be in ISO 8601") from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)

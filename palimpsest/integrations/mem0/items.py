@@ -100,7 +100,7 @@ def read_messages(messages: Any, **more: Any) -> Add:
 
 
 def speaker_of(message: MessageBody, *, infer: bool) -> Row:
-    """The speaker of a message, as mem0 keeps it for messages that it does not extract from."""
+    """The speaker of a message, which mem0 keeps unless it extracts memories (`infer`)."""
     return {} if infer else {"role": message.role, "actor_id": message.name}
 
 

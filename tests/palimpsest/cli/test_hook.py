@@ -458,7 +458,7 @@ def test_duplicate_check_result(line: CommandLine) -> None:
 
 def test_who_has_no_text_is_named_by_number(line: CommandLine) -> None:
     ran = run(line, memory(TEXT), {"namespace": "decisions"})
-    assert "candidate 2 has no text as its `content`" in ran.err
+    assert "candidate 2 has no text in `content`" in ran.err
 
 
 def test_of_who_is_known_already_it_says_exact_match(line: CommandLine) -> None:

@@ -353,7 +353,7 @@ def test_an_interrupted_ingest_says_what_was_done(
         lock.release()
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert "ending: what was begun is finished first" in announced
+    assert "ending: work in progress is finished first" in announced
     summary = json.loads(out)
     assert summary["interrupted"]
     assert (summary["rows"], summary["decisions"]) == (1, {"stored": 1})

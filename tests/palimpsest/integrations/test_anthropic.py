@@ -162,7 +162,7 @@ def test_a_line_that_moves_within_a_file_is_kept(
         (
             "insert",
             {"path": "/memories/a.md", "insert_line": -1, "insert_text": "x"},
-            "begins at 0",
+            "must be 0 or more",
         ),
         ("insert", {"path": "/memories/a.md", "insert_line": 0, "insert_text": " "}, "is blank"),
         ("view", {"path": "/memories/a.md", "view_range": [3, 4]}, "lines 1 to 2"),

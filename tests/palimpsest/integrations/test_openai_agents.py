@@ -188,7 +188,7 @@ def test_a_model_remembers_finds_corrects_and_forgets(memories: Palimpsest) -> N
         "Nothing related is known.\n2 weaker memories left out: min_score -1 shows them."
     )
     assert len(str(outputs[3]).splitlines()) == 2
-    assert outputs[4] == "It is changed."
+    assert outputs[4] == "Changed."
     assert str(outputs[5]).startswith("Nothing was changed: ")
     assert str(outputs[6]).startswith("Forgotten")
     assert faces(memories) == ["Ada has a big dog"]

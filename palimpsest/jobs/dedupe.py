@@ -32,7 +32,7 @@ from palimpsest.streams.write.owners import fold_owner
 _log = logging.getLogger(__name__)
 
 AT = "-"
-"""Separates, in a plan's token, its hash from the log's position when it was made."""
+"""In a plan's token, separates the plan's hash from the log's position when it was made."""
 TOLD = 5
 """Maximum number of owners whose changes a refusal reports."""
 
@@ -48,7 +48,7 @@ class Outcomes:
     def record(
         self, request: Proposal, answer: Concluded | Apart | RefusedError | TransientError
     ) -> None:
-        """Record one answer; a failed request is a warning, and the run continues."""
+        """Record one answer; a failed request is logged as a warning, and the run continues."""
         pair = request.a, request.b
         if not isinstance(answer, Exception):
             self.done += 1
@@ -77,7 +77,7 @@ class Wanted:
     """A requested batch run: its owner, when it was due, and the actor.
 
     `force` ignores the policy's conditions. `plan` is the token of a dry run: the run must do
-    exactly what that showed. `planned` has the result of the same dry run, repeated, by owner.
+    exactly what that showed. `planned` has, by owner, what a repetition of that dry run found.
     """
 
     due: datetime
@@ -90,7 +90,7 @@ class Wanted:
     planned: Mapping[str, Planned] = field(default_factory=dict)
 
     def request(self, owner_id: str, figures: Figures | None = None) -> RunRequest:
-        """The request for one owner's run; with `figures` it was carried out, and is recorded."""
+        """The request for one owner's run; with `figures` it records a run carried out already."""
         return RunRequest(
             request_id=str(uuid4()),
             actor=self.actor,
@@ -196,7 +196,7 @@ def _kind(event: AnyEvent) -> str:
 async def _composed(
     writer: StoreWriter, judge: PairJudge, wanted: Wanted, owner: str, run: Run
 ) -> tuple[ComposedText, ...]:
-    """The texts that the judge composes for an owner's run, if its rule says so.
+    """The texts that the judge composes for an owner's run, if the policy's rule asks for them.
 
     A later text may be composed of an earlier one, so the run is tried until no text is missing.
     Once the judge is unavailable, missing texts wait for the next run.
@@ -278,7 +278,7 @@ async def _by_parts(
         return report | {"figures": before.event.data.figures, "done_before": True}
     ledger = fold_owner(writer.reader.log, owner)
     advance(ledger, ledger.at(writer.reader.clock()))
-    assert policy.dedupe is not None, "the caller has asked"
+    assert policy.dedupe is not None, "`dedupe` has checked it"
     skipped = None if wanted.force else not_due(ledger, policy.dedupe, "dedupe", wanted.due)
     if skipped is not None:
         return report | {"skipped": {"reason": skipped.reason, "detail": skipped.detail}}

@@ -28,7 +28,7 @@ from palimpsest.streams.write.vectors import recorded_vector
 AT_ONCE = 256
 """Number of texts embedded together, from any number of owners."""
 OF_REQUEST = 32
-"""Texts per request: each vector takes about a kilobyte, and up to 192 with its windows."""
+"""Texts per request: a vector takes about a kilobyte, and up to 192 kB with its windows."""
 SAMPLE = 64
 """Number of texts embedded to estimate the time for all."""
 ENVELOPE_BYTES, INDEX_BYTES = 420, 50
@@ -99,7 +99,10 @@ def plan_embedding(writer: StoreWriter, engine: Engine) -> EmbeddingPlan:
 
 
 def embed_ahead(writer: StoreWriter, engine: Engine, progress: Counting | None) -> EmbeddedAhead:
-    """Record a vector of the model for each text that has none, until none arrive meanwhile."""
+    """Record a vector of the model for each text without one, until no new text has arrived.
+
+    It also ends if the writer recorded none of a whole pass.
+    """
     _require_usable(writer, engine)
     done, recorded, left = 0, 0, [*_lacking(writer, engine.model)]
     while left:
@@ -197,7 +200,7 @@ def policy_request(writer: StoreWriter, policy: Policy, actor: str | None) -> Po
 
 
 def drop_old_vectors(writer: StoreWriter, actor: str | None, *, dry_run: bool) -> OldVectors:
-    """Drop the vectors of models that are not in force from memory; the log keeps them.
+    """Drop from memory the vectors of models that are not in force; the log keeps them.
 
     Replays of the log, such as an un-merge or an as-of answer, still find them there.
     """

@@ -67,7 +67,7 @@ class _Member(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Whether the text of its memory differs."""
+        """Whether its memory's face is another text."""
         return self.face is not None and verbatim(self.face) != verbatim(self.text)
 
 
@@ -305,7 +305,7 @@ def export(
             progress(f"compared {counted(row.number, 'row')}", opened.share)
         changes.take(row, cleaned, speaks)
     if texts == "face" and changes.unsaid:
-        raise RefusedError("texts_stay", _TEXTS_STAY.format(count=changes.unsaid))
+        raise RefusedError("texts_stay", _TEXTS_STAY.format(count=counted(changes.unsaid, "row")))
     report = {
         "source": note.source,
         "original": str(path),
@@ -407,9 +407,9 @@ def _is_plain(item: Item) -> bool:
 
 
 _TEXTS_STAY = (
-    "{count} rows should say what their memories say, and cannot: rows of Qdrant and mem0 never do,"
-    " others only where the model of their vectors is known, by --model-of-vectors at the import,"
-    " and is the policy's. Nothing was written; --texts original leaves these rows as they are"
+    "{count} cannot get the text of a face: rows of Qdrant and mem0 never do, others only if"
+    " --model-of-vectors named the model of their vectors at the import, and it is the policy's."
+    " Nothing was written; --texts original leaves such rows as they are"
 )
 
 

@@ -86,8 +86,8 @@ async def memories_of(
 ) -> list[dict[str, Any]]:
     """The candidates that the judge's model extracts, each with the message that it rests on.
 
-    TransientError if it did not answer for some part, ModelError if not in the requested form;
-    then none must be stored.
+    TransientError if the model did not answer for a part, ModelError if an answer was not in the
+    requested form: then none may be stored. UsageError as for `extract_candidates`.
     """
     said = [(number, message) for number, message in enumerate(messages, start=1) if _says(message)]
     lines = [_line(one) for _, one in said]

@@ -39,12 +39,12 @@ from palimpsest.streams.intake import Prepared, RawRow, understand
 from palimpsest.streams.write.inputs import Input
 
 LOOKED_AT = 100
-"""Number of first rows that are examined in a source without objects."""
+"""Number of first rows that are examined for objects, and read if they have none."""
 MANY_ROWS = 30_000
-"""From this number of rows with vectors on, a second process projects.
+"""An import that reuses vectors projects in a second process if it has at least this many rows.
 
-It takes more than a second to start, and decodes every event again. For rows without vectors, the
-model needs the second core.
+That process takes more than a second to start, and decodes every event again. For rows without
+vectors, the model needs the second core.
 """
 
 
@@ -65,16 +65,16 @@ def look_at(
     if place.history is not None and not place.history.exists():
         raise UsageError(f"there is no history {place.history}")
     opened = open_source(place)
-    vectors = dict(renames or {})
+    given = dict(renames or {})
     rows = opened.rows()
     first = [*islice(rows, LOOKED_AT)]
-    mapping, known = guess_mapping(chain(first, rows), vectors, owner)
+    mapping, known = guess_mapping(chain(first, rows), given, owner)
     if known or any(isinstance(row, dict) for row in first):
         _refuse_a_wrapping(opened, first, mapping)
         mapping.require(known)
     else:
         _refuse_what_cannot_be_read(opened, first)
-    return MappedSource(place, opened, source or opened.name, mapping, vectors, known, bool(source))
+    return MappedSource(place, opened, source or opened.name, mapping, given, known, bool(source))
 
 
 def _refuse_a_wrapping(source: Source, first: Sequence[Item], mapping: FieldMapping) -> None:
@@ -99,7 +99,7 @@ def _refuse_what_cannot_be_read(source: Source, first: Sequence[Item]) -> None:
 
 @contextmanager
 def spool_rows(mapped: MappedSource, absent: float | None, progress: Progress) -> Iterator[Spool]:
-    """Copy the rows of a source to a temporary spool; the source is no longer needed.
+    """Copy the rows of a source to a temporary spool, after which the source is not needed.
 
     UsageError if none of them can be read: the mapping is most likely wrong.
     """
@@ -141,11 +141,11 @@ def bring_in(
     model: str | None,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Decide on all rows of a source; returns the summary, as of an ingest, with its `vectors`.
+    """Decide on all rows of a source; returns a summary like an ingest's, and that of `vectors`.
 
     It is idempotent: a known row changes nothing, so an interrupted import can be run again.
-    `model` made the vectors of the source, if known. Raises UsageError if the source is not named
-    and its default name is that of another one.
+    `model` is the model that made the source's vectors, or None if it is unknown. Raises UsageError
+    if the source was given no name and its default name belongs to another source.
     """
     note = Note.of(mapped)
     if not mapped.is_named:
@@ -191,7 +191,7 @@ def _inputs(spool: Spool, known: KnownVectors | None, numbers: deque[int]) -> It
 def _known_vectors(
     writer: StoreWriter, spool: Spool, model: str | None
 ) -> tuple[KnownVectors | None, dict[str, Any]]:
-    """An engine that reuses the source's vectors, if a few agree with the model's own."""
+    """An engine that reuses the source's vectors if a few agree with the model's own; a report."""
     count = spool.counts().vectors
     report: dict[str, Any] = {"there": count, "taken": False}
     if not count:
@@ -208,6 +208,6 @@ def _known_vectors(
         return None, report | {"because": f"the engine here is one of {engine.model}"}
     if agreement < AGREE:
         again = counted(len(samples), "text")
-        because = f"of {again} embedded again, one has a new vector ({agreement:.3f})"
+        because = f"of {again} embedded again, one got another vector (cosine {agreement:.3f})"
         return None, report | {"because": because}
     return KnownVectors(engine), report | {"taken": True}

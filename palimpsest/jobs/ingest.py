@@ -167,9 +167,9 @@ def _input(
 
 
 def _as_json(values: object) -> bytes | None:
-    """A row as JSON bytes; None if JSON cannot express it. The log reports bad values later.
+    """A row as JSON bytes; None if JSON cannot express it.
 
-    NaN and infinities are written by name, whereas orjson would write null.
+    NaN and infinities are written by name, so that `understand` finds them; orjson writes null.
     """
     if not isinstance(values, Mapping):
         return None
@@ -364,10 +364,11 @@ def summarise(
 def retry_dead_letters(
     writer: StoreWriter, letter_ids: Sequence[str] | None, mapping: Mapping[str, str] | None
 ) -> Summary:
-    """Read dead letters again, all open ones if None; those that are valid now become `retried`.
+    """Read dead letters again; those that are valid now become `retried`.
 
-    Equal rows of an input are one dead letter, that of the first. A row without an id gets the same
-    id as before, which comes from its bytes and its source.
+    If `letter_ids` is None, all open ones are read. Equal rows of an input are one dead letter,
+    that of the first. A row without an id gets the same id as before, which comes from its bytes
+    and its source. RefusedError for an unknown letter.
     """
     renames = dict(mapping or {})
     letters = DeadLetters(writer.reader.log)

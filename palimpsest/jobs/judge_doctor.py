@@ -1,4 +1,4 @@
-"""Tries a judge, on ten pairs in either order or on two texts of the caller.
+"""Tries a judge, on ten pairs in both orders or on two texts of the caller.
 
 Answers are neither taken from the store's cache nor recorded; no memory is sent.
 """
@@ -67,13 +67,13 @@ REMEDIES = {
     REFUSED: "choose another model: this one refuses to compare texts",
     CUT: "give the model a larger context, or turn its thinking off",
 }
-"""What to do about a reason for which a pair has no usable answer."""
+"""What to do, by the reason why a pair has no usable answer."""
 NO_CLOUD = {
-    "bedrock": "does the region exist, and is it reached from here? look at AWS_REGION",
-    "vertex": "does the region exist, and is it reached from here? look at CLOUD_ML_REGION",
+    "bedrock": "does the region exist, and can it be reached from here? look at AWS_REGION",
+    "vertex": "does the region exist, and can it be reached from here? look at CLOUD_ML_REGION",
 }
 """What to do if there is no connection to a platform, whose address follows from the region."""
-OTHER_FORM = "serve its thinking apart, or choose another model: docs/judge.md has what is needed"
+OTHER_FORM = "keep its thinking out of the answer, or choose another model: see docs/judge.md"
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -103,7 +103,7 @@ def examine_all(rules: policy.Judge, settings: JudgeSettings) -> list[Check]:
 
 
 def examine(rules: policy.Judge, settings: ServiceSettings) -> list[Check]:
-    """Try the judge on the ten pairs in either order.
+    """Try the judge on the ten pairs in both orders.
 
     That takes two calls, or twenty if each pair is a request, and more if answers cannot be used.
     """
@@ -141,7 +141,10 @@ def examine(rules: policy.Judge, settings: ServiceSettings) -> list[Check]:
 def ask_about(
     older: str, newer: str, rules: policy.Judge, settings: JudgeSettings
 ) -> dict[str, Any]:
-    """The judge's verdict on two texts, asked for as in the policy; UsageError as for `Judge`."""
+    """The judge's verdict on two texts, asked for by the policy's rules.
+
+    UsageError if the judge cannot be used.
+    """
 
     async def asked(judge: Judge) -> list[Verdict]:
         return await judge.compare([_pair(older, newer)])
@@ -254,7 +257,7 @@ def _order(first: Sequence[Verdict], second: Sequence[Verdict]) -> Check:
     ]
     differ = sum(a != b for a, b in both)
     detail = f"{differ} of {len(both)} pairs get another answer in the other order"
-    remedy = 'with `ask = "relation"`, what would change a text is asked about in both orders'
+    remedy = 'with `ask = "relation"`, an answer that would change a text must hold in both orders'
     return Check("order", bool(both) and not differ, detail, remedy, needed=False)
 
 

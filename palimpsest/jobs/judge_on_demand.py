@@ -84,7 +84,7 @@ class JudgeOnDemand:
 
     @property
     def recorded(self) -> RecordedJudge | None:
-        """The judge that answers, once anything was asked."""
+        """The judge that answers; None before the first request."""
         return None if self._judge is None else self._judge.recorded
 
     def cost(self) -> RunCost:

@@ -22,7 +22,7 @@ from palimpsest.streams.log.import_log import import_lines
 from palimpsest.streams.log.log import Log
 
 _NO_PATH = re.compile(r"[\\\x00-\x1f\x7f]")
-"""Characters that DuckDB or LanceDB open no path with."""
+"""Characters in a path that DuckDB or LanceDB cannot open."""
 MOST_PATH_BYTES = 480
 """SQLite opens paths of at most 512 bytes; the names of a store's own files need the rest."""
 
@@ -60,20 +60,20 @@ def make_folder(folder: Path) -> None:
     place = str(folder.absolute())
     if _NO_PATH.search(place):
         raise StoreError(
-            f"a store cannot be in {place!r}: DuckDB and LanceDB open no path with a backslash, a"
-            " line break or another control character"
+            f"a store cannot be in {place!r}: DuckDB and LanceDB cannot open a path with a"
+            " backslash, a line break or another control character"
         )
     if len(os.fsencode(place)) > MOST_PATH_BYTES:
         raise StoreError(
             f"a store cannot be in {folder}: the path has more than {MOST_PATH_BYTES} bytes, and"
-            " SQLite opens none that is much longer"
+            " SQLite cannot open much longer ones"
         )
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder} is a file, and a store is a folder")
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"the folder {folder} cannot be made: {error.strerror}") from error
+        raise StoreError(f"the folder {folder} cannot be created: {error.strerror}") from error
 
 
 def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None) -> int:
@@ -140,7 +140,7 @@ def _unknown(letter_id: str) -> RefusedError:
 
 
 def dead_letter(reader: Reader, letter_id: str) -> tuple[dict[str, Any], bytes]:
-    """A dead letter, with its record's headers, and its bytes."""
+    """A dead letter with its record's headers, and its bytes; RefusedError if it is unknown."""
     letters = DeadLetters(reader.log)
     letter, original = letters.get(letter_id), letters.original(letter_id)
     if letter is None or original is None:

@@ -36,7 +36,7 @@ ROWS = 256
 
 
 class Call(Protocol):
-    """Runs functions somewhere."""
+    """Runs a function where a store's writer may be used, such as on its thread."""
 
     def __call__(self, function: Callable[[], Result], /) -> Awaitable[Result]:
         """Run a function, and return its result."""
@@ -82,7 +82,7 @@ async def open_questions(opened: Callable[[], StoreWriter]) -> AsyncIterator[Tab
 
 
 async def call_here(function: Callable[[], Result]) -> Result:
-    """Call it in this thread: for a writer whose caller waits for the answers."""
+    """Call the function in this thread: for a writer whose caller waits for the answers."""
     return function()
 
 
@@ -99,7 +99,8 @@ async def settle(
     """Ask a service about pending questions until `stop` is set, or with `once` until none is left.
 
     Answers are kept in `folder`. `report` gets the totals after each delivery, and whether the
-    service is down. An outage may last `patience` seconds. UsageError if the judge cannot be used.
+    service is down. If an outage lasts longer than `patience` seconds, the policy's fallback
+    settles its questions. UsageError if the judge cannot be used.
     """
     rules = policy.Judge()  # each question brings the rules of its own policy
     concurrency = max(one.concurrency for one in (settings, settings.first) if one is not None)
@@ -124,7 +125,7 @@ class TableReading:
         self._in_hand: set[tuple[str, str]] = set()
         # Request ids of answered questions that are still pending: they are not taken again.
         self._left: set[str] = set()
-        # Those that this reading of the table met or added: the others are pending no longer.
+        # Those that this reading of the table met or added: the others are no longer pending.
         self._met: set[str] = set()
 
     def is_at_end(self) -> bool:

@@ -1,4 +1,4 @@
-"""Reviews exact repeats without a model, other rejections by a stronger one (docs/design.md)."""
+"""Reviews exact repeats without a model, other rejections with a stronger one (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -129,9 +129,9 @@ def _record(owner_id: str, due: datetime, figures: Figures) -> RunRequest:
 def unreviewed(ledger: Ledger) -> Iterator[Edge]:
     """Standing automatic joins without a review, in the order of their events.
 
-    A reinstated join counts as confirmed by its person; a review of lower rank is refused.
-    Retracted texts are not sent to a model: unless a repeat is living, their joins are reviewed
-    after the texts are restored. An exact repeat is confirmed without a model, living or not.
+    A reinstated join counts as confirmed: whoever reinstated it outranks a review, or is one.
+    Retracted texts are not sent to a model: a join is reviewed only while both of its texts are
+    those of living candidates. An exact repeat is confirmed without a model, living or not.
     """
     for edge in ledger.edges.values():
         automatic = edge.standing and edge.rank in ("rule", "judge")
@@ -214,7 +214,7 @@ def _add_answer(edge: Edge, request: AnyRequest, answer: Any, result: ReviewResu
 
 
 def _confirm(edge: Edge, verdict: Verdict | None, seen: int) -> ConfirmRequest:
-    """`seen` is the number of the owner's events: a repeated review sends the same id."""
+    """`seen` is the number of the owner's events, so a review that is repeated has the same id."""
     return ConfirmRequest(
         request_id=event_id(edge.id, f"review:{seen}"),
         decision_id=edge.id,

@@ -65,5 +65,5 @@ def question_about(reader: Reader, decision_id: str, existing_id: str) -> dict[s
     found = next_question(reader, decision_id=decision_id, existing_id=existing_id)
     if found is None:
         pair = f"decision {decision_id} and candidate {existing_id}"
-        raise RefusedError("not_waiting", f"nothing waits about {pair}: see `review next`")
+        raise RefusedError("not_waiting", f"no question waits about {pair}: see `review next`")
     return found

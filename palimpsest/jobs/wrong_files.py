@@ -41,7 +41,8 @@ def advice(
     if _looks_spread(rows):
         return "this looks like JSON over many lines: write one object per line, or one array"
     if objects:
-        return f"only {len(objects)} of them are JSON objects: {{…}}"
+        are = "is a JSON object" if len(objects) == 1 else "are JSON objects"
+        return f"only {len(objects)} of them {are}: {{…}}"
     return "none of them is a JSON object: {…}"
 
 
@@ -100,7 +101,7 @@ def _first_error(row: RawRow, renames: Mapping[str, str]) -> str:
         parse(row.raw, source=row.source, renames=renames)
     except InvalidInputError as error:
         return f"the first one: {error.detail}"
-    return "each row is wrong in another way"
+    return "each row is wrong in a different way"
 
 
 def _looks_like_csv(rows: Sequence[RawRow]) -> bool:

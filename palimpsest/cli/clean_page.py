@@ -220,7 +220,7 @@ def _within(within: Mapping[str, Any] | None) -> Iterator[str]:
     joined, look = within["joined"], within["look_at"]
     cues = ", ".join(f"{name} {n:,}" for name, n in within["cues"].items())
     yield (
-        f"  {joined:,} by cosine alone, from {within['similarity']:g} on: the guard would have"
+        f"  {joined:,} by cosine alone, at {within['similarity']:g} or above: the guard would have"
         f" stopped {within['stopped']:,}{f' ({cues})' if cues else ''}"
     )
     if look < joined:

@@ -76,7 +76,7 @@ def _reason(reason: Reason) -> RenderableType:
 
 
 def triangles(found: Sequence[Triangle]) -> RenderableType:
-    """Each triangle: the join and the two that a person separated."""
+    """Each triangle: a candidate, the one that it is near, and the one that it is joined to."""
     lines: list[RenderableType] = []
     for one in found:
         lines += [
@@ -86,4 +86,5 @@ def triangles(found: Sequence[Triangle]) -> RenderableType:
             shown(f"  joined to  {one['one_text']}"),
             shown(f"  {one['joined']}  {one['other']}  {one['one']}", "dim"),
         ]
-    return Group(*lines) if lines else shown("no third is joined to one of a separated pair")
+    nothing = "no separated pair has a third candidate joined to one and near the other"
+    return Group(*lines) if lines else shown(nothing)

@@ -81,7 +81,8 @@ LISTED = {
         "Show what would become of a candidate: the decision, the neighbour and the score.",
     ),
     "show": Listed(
-        "queries", "Draw a memory as a tree: the face, and each member with the reason of its join."
+        "queries",
+        "Draw a memory as a tree: the face, and each member with the reason for its join.",
     ),
     "decisions": Listed(
         "queries", "List the latest decisions, newest last; with --json one document a line."
@@ -130,7 +131,9 @@ LISTED = {
     ),
     "names": Listed("statements", "Show the names that texts call an owner by, or declare them."),
     "unmerge": Listed(
-        "undo", "Take a join out and show the resulting memories. Name exactly one thing."
+        "undo",
+        "Take a join out and show the resulting memories. Name a decision, a candidate or a "
+        "memory.",
     ),
     "reverse": Listed(
         "undo",
@@ -170,7 +173,8 @@ LISTED = {
     ),
     "verify": Listed(
         "maintenance",
-        "Fold the log, list every difference from the projections; exit status 1 if there is one.",
+        "Fold the log and list every difference from the projections; "
+        "exit status 1 if there is one.",
     ),
     "schemas": Listed(
         "maintenance",

@@ -28,7 +28,7 @@ OneOwner = Annotated[str | None, typer.Option("--owner", metavar="OWNER", help="
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; write nothing.")]
 
 LONGEST_POSITION = 100
-"""Maximum number of digits of a position; Python cannot read some thousands."""
+"""Maximum number of digits of a position: Python refuses to read several thousand."""
 
 A_LITTLE = 100
 """The normal lag of a store, in events: a projector catches up in a moment."""
@@ -143,21 +143,23 @@ def named_values(option: str, given: list[str] | None) -> dict[str, str]:
 
 
 Category = Annotated[
-    str | None, typer.Option("--category", metavar="C", help="With a member of this category.")
+    str | None, typer.Option("--category", metavar="C", help="Only with a member of this category.")
 ]
 Metadata = Annotated[
     list[str] | None,
-    typer.Option("--metadata", metavar="KEY=VALUE", help="With this metadata; repeatable."),
+    typer.Option("--metadata", metavar="KEY=VALUE", help="Only with this metadata; repeatable."),
 ]
 HappenedSince = Annotated[
     datetime | None,
     typer.Option(
-        "--since", parser=moment, metavar="TIME", help="That happened at this time or later."
+        "--since", parser=moment, metavar="TIME", help="Only what happened at this time or later."
     ),
 ]
 HappenedUntil = Annotated[
     datetime | None,
-    typer.Option("--until", parser=moment, metavar="TIME", help="That happened before this time."),
+    typer.Option(
+        "--until", parser=moment, metavar="TIME", help="Only what happened before this time."
+    ),
 ]
 
 

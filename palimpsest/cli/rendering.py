@@ -28,7 +28,7 @@ SHOWN_BYTES = 4096
 """Maximum number of bytes shown of a dead letter; `--raw` shows all."""
 
 SHOWN_MANY = 20
-"""Maximum number of entries shown of a bulk request; `--json` shows all."""
+"""Maximum number of entries shown of an answer about many; `--json` shows all."""
 
 COLUMNS = 8
 """Maximum number of columns of a table: with ids, more are too wide for any terminal."""
@@ -100,7 +100,7 @@ _ALSO = {
 
 
 def mapping_table(brought: Mapping[str, Any]) -> RenderableType:
-    """The mapping of a source: our fields with theirs, and the use of the others."""
+    """The mapping of a source: our fields with theirs, and what becomes of the others."""
     grid = Table.grid(padding=(0, 2))
     for ours, theirs in brought["mapping"].items():
         grid.add_row(shown(ours, "dim"), shown(", else ".join(theirs)))
@@ -138,7 +138,7 @@ def foreseen_table(foreseen: Mapping[str, Any]) -> RenderableType:
 
 
 def export_report(report: Mapping[str, Any]) -> RenderableType:
-    """The rows that a copy leaves out, and how to bring each back."""
+    """The rows that a copy leaves out or changes, and how to take each change back."""
     rows = report["changed_rows"]
     listing = Table(box=SIMPLE_HEAD)
     columns = ("old_id", "change", "keep_id", "assertion_preview", "take_back")
@@ -173,8 +173,8 @@ def export_report(report: Mapping[str, Any]) -> RenderableType:
 
 _WHY_LEFT = (
     "Sources of a composed text stay; --texts face makes one row of them, with that text."
-    " A row with a vector gets another text only if the model of its vector is known, by"
-    " --model-of-vectors at the import, and is the policy's; rows of mem0 and Qdrant never do."
+    " A row with a vector gets another text only if --model-of-vectors named its model at the"
+    " import, and it is the policy's; rows of mem0 and Qdrant never do."
     " The report has these rows with the texts of their memories."
 )
 
@@ -186,12 +186,12 @@ def vectors_sentence(vectors: Mapping[str, Any]) -> str:
             f"its vectors were used: {vectors['tried']} of {vectors['there']:,} texts were embedded"
             f" again and agree (lowest cosine {vectors['lowest_cosine']:.4f})"
         )
-    return f"its vectors were not used, the texts are embedded: {vectors['because']}"
+    return f"its vectors were not used, so the texts are embedded: {vectors['because']}"
 
 
 VECTORS_STAY_IN_THE_LOG = (
-    "the log only grows, so these vectors stay in it, for un-merges, replays and answers as of"
-    " then; nothing keeps them in memory any more"
+    "the log only grows, so these vectors stay in it, for un-merges, replays and answers as of an"
+    " earlier time; they are no longer kept in memory"
 )
 THRESHOLDS_OF_THE_OLD_MODEL = (
     "the thresholds are still those of the old model: `palimpsest calibrate` finds those of the"
@@ -241,7 +241,7 @@ def status_table(status: Mapping[str, Any]) -> RenderableType:
 def _unnamed(owners: int) -> str:
     return (
         f"{counted(owners, 'owner')} called by several names, such as I and the user: declare them"
-        " with `palimpsest names OWNER NAME...`, so that texts with different ones are compared"
+        " with `palimpsest names OWNER NAME...`, so that texts with different names are compared"
     )
 
 
@@ -309,7 +309,7 @@ def page(found: Page) -> RenderableType:
         entries = (memory["memory_id"], memory["namespace"], memory["updated_at"][:19])
         row = (*entries, len(memory["members"]), memory["face"])
         table.add_row(*map(shown, row))
-    more = f"; more by --after {found['next']}" if found["next"] else ""
+    more = f"; more with --after {found['next']}" if found["next"] else ""
     return Group(table, shown(f"{counted(found['total'], 'memory')}{more}", "dim"))
 
 
@@ -336,7 +336,7 @@ def found_memory(memory: Found) -> RenderableType:
 
 
 def history(found: History) -> RenderableType:
-    """Every event of a memory: what it did, who, why, and the face after it."""
+    """Every event of a memory: what it did, who did it and why, and the face after it."""
     lines: list[RenderableType] = [
         Group(shown(found["face"], "bold"), shown(_about(found), "dim")),
     ]
@@ -350,7 +350,7 @@ def history(found: History) -> RenderableType:
 
 
 def changes(page: Mapping[str, Any]) -> RenderableType:
-    """Every event of a page: its owner and position, what it did, who and why."""
+    """Every event of a page: its owner and position, what it did, who did it and why."""
     lines: list[RenderableType] = []
     for event in page["changes"]:
         lines += (shown(f"{event['position']}  {event['owner_id']}", "bold"), _event(event))
@@ -447,7 +447,7 @@ def bulk(verb: str, done: str, answer: Mapping[str, Any]) -> RenderableType:
     """The result of a bulk request, with refusals; a dry run shows the texts."""
     items = [*answer.get("joins", ()), *answer.get("candidates", ())]
     more = len(items) - SHOWN_MANY
-    rest = [shown(f"  … and {more:,} more; --json has all", "dim")] if more > 0 else []
+    rest = [shown(f"  … and {more:,} more; --json shows all", "dim")] if more > 0 else []
     each = (_selected_one(item) for item in items[:SHOWN_MANY])
     count = shown(bulk_count(verb, done, answer))
     return Group(count, *each, *rest, *_refused(answer), *_way_back(answer))
@@ -494,7 +494,7 @@ def dead_letter(about: Mapping[str, Any], original: bytes) -> RenderableType:
     more = len(original) - SHOWN_BYTES
     rest = [shown(f"… {counted(more, 'more byte')}; --raw gives all", "dim")] if more > 0 else []
     if len(original) < about["size"]:
-        rest.append(shown(f"only the first {len(original)} bytes were kept", "dim"))
+        rest.append(shown(f"only the first {len(original):,} bytes were kept", "dim"))
     return Group(fields(about), Text(), shown(text), *rest)
 
 

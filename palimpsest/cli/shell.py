@@ -74,7 +74,7 @@ class Shell(TyperGroup):
         self.commands = Commands()
 
     def main(self, *args: Any, **settings: Any) -> Any:
-        """Run the command line; wrong usage keeps its status even if nobody can be told."""
+        """Run the command line; wrong usage keeps its status even if it cannot be reported."""
         try:
             return super().main(*args, **settings)
         except OSError as full:
@@ -158,7 +158,7 @@ def _print_problem(detail: str) -> None:
     try:
         Output(as_json=False).problem(detail)
     except OSError:
-        drop(sys.stderr)  # nobody can be told; the status says what it is
+        drop(sys.stderr)  # it cannot be reported; the exit status remains
 
 
 def _print_document(ctx: Any, problem: Problem) -> None:

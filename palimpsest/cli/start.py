@@ -15,7 +15,7 @@ from palimpsest.process.signals import end_on_signals
 class _QuickEnd:
     """Ends the process at its exit, after all exit handlers of the imported modules have run.
 
-    Otherwise the interpreter would spend .2 s on freeing a hundred thousand objects.
+    Otherwise the interpreter would spend 0.2 s on freeing a hundred thousand objects.
     """
 
     status: int | None = None
@@ -58,13 +58,13 @@ def _read_arguments_as_utf8() -> None:
         for word in unread:
             os.fsencode(word).decode()
     except UnicodeDecodeError:
-        return  # it is no UTF-8: whoever reads the argument says so
+        return  # it is not UTF-8 either: the code that reads the argument reports it
     again = [sys.executable, "-X", "utf8", *sys.orig_argv[1:]]
     os.execv(again[0], again)  # noqa: S606 - the same command once more
 
 
 def _replace_closed_streams() -> None:
-    """Connect each standard stream that was closed (`>&-`) to nowhere, in the order of numbers.
+    """Connect each standard stream that was closed (`>&-`) to the null device, from 0 to 2.
 
     Otherwise the next file to be opened, such as a store's, would get its number and its output.
     """

@@ -59,10 +59,10 @@ def require_cluster(call: Invocation) -> Connection:
 
 
 async def wait_for_topics(connection: Connection) -> Topics:
-    """The topics of an installation, once a broker answers; brokers may start later than this.
+    """Wait until a broker answers, and return the installation's topics.
 
-    Logs a warning from time to time. Raises StoreError if there are no topics, TransientError if
-    the brokers refuse the connection.
+    Brokers may start later than this process; it logs a warning from time to time. Raises
+    StoreError if there are no topics, TransientError if the brokers refuse the connection.
     """
     import asyncio
 
@@ -113,7 +113,7 @@ def worker(
     instance: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Unique among the workers; it then restarts without delay."
+            metavar="NAME", help="A name unique among the workers, to restart without delay."
         ),
     ] = None,
     data: Annotated[
@@ -132,7 +132,7 @@ def worker(
     letters_per_minute: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=0, help="Report dead letters as a flood above N a minute (100)."
+            metavar="N", min=0, help="Report a flood above N dead letters a minute; default 100."
         ),
     ] = None,
 ) -> None:
@@ -359,7 +359,7 @@ def check(
     partitions: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, help="The expected number; default: that of the decisions."
+            metavar="N", min=1, help="The expected number; default: that of the decisions topic."
         ),
     ] = None,
 ) -> None:

@@ -127,7 +127,9 @@ add_app = typer.Typer()
 def add(
     context: typer.Context,
     owner: Annotated[str, typer.Argument(metavar="OWNER", help="The memory's owner.")],
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The memory, or - to read it.")],
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT", help="The memory; - reads it from standard input.")
+    ],
     source: Annotated[
         str, typer.Option(metavar="NAME", help="Where the text is from.")
     ] = "command-line",
@@ -235,7 +237,8 @@ def extract(
         str | None, typer.Option(metavar="N", help="The namespace of all of them.")
     ] = None,
     session: Annotated[
-        str | None, typer.Option(metavar="ID", help="Its session; by default from its first time.")
+        str | None,
+        typer.Option(metavar="ID", help="Its session; by default derived from its first time."),
     ] = None,
 ) -> None:
     """Print the memories of a conversation, one JSON object a line, for `ingest -`.
@@ -317,7 +320,7 @@ def session_id(
         typer.Argument(parser=moment, metavar="TIME", help="The time of its first message."),
     ],
 ) -> None:
-    """Print the id of a session that has none, from the time of its first message."""
+    """Print the id that a session without one gets, from the time of its first message."""
     from palimpsest.contracts.identity import session_of
 
     found = session_of(began)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from palimpsest.queries.undoing import Way
 
 app = typer.Typer()
-A_PLAN = "a --plan is the file of what `palimpsest find … --json` has printed"
+A_PLAN = "a --plan is a file with the output of `palimpsest find … --json`"
 
 
 @app.command(
@@ -157,7 +157,7 @@ def _taken(answer: Any, way: Way, command: str | None, *, dry_run: bool) -> Rend
     else:
         shown = rendering.changed(verb, {"memories": [], **answer})
     notes = [
-        rendering.shown(f"former, so not current: memory {memory_id}, displaced since", "yellow")
+        rendering.shown(f"former, not current: memory {memory_id} was displaced since", "yellow")
         for memory_id in answer.get("former", ())
     ]
     if command is not None:
@@ -185,7 +185,7 @@ def forget(
     expect: Annotated[
         str | None,
         typer.Option(
-            metavar="V", help="With ids: refuse unless this is the version, or a token of them."
+            metavar="V", help="With ids: refuse unless this is their version, or their token."
         ),
     ] = None,
     again: Annotated[
@@ -261,7 +261,8 @@ def _meant(
 def _confirm(call: Invocation, plan: Any) -> None:
     faces = [hit["face"] for hit in plan["hits"]]
     if not call.output.asks:
-        raise UsageError(f"{counted(len(faces), 'memory')}: see with --dry-run, forget with --yes")
+        found = counted(len(faces), "memory")
+        raise UsageError(f"{found}: --dry-run shows what would be forgotten, --yes does it")
     call.output.show(Group(*(rendering.shown(face) for face in faces)))
     typer.confirm(f"Forget {counted(len(faces), 'memory')}?", abort=True, err=True)
 

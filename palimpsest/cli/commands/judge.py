@@ -70,7 +70,7 @@ def verifier(
     from_store: Annotated[
         bool,
         typer.Option(
-            "--from-store", help="With a cluster: ask what waits in the store, not in the topic."
+            "--from-store", help="With a cluster: take questions from the store, not the topic."
         ),
     ] = False,
 ) -> None:
@@ -327,7 +327,7 @@ def dedupe(
 ) -> None:
     """Compare existing memories by the policy's batch rules, and join those that are the same.
 
-    An owner whose run is not due by the policy's conditions is skipped. The exit status is 1 if
+    An owner is skipped if the policy's conditions for a run do not hold. The exit status is 1 if
     the judge left pairs unanswered, which wait for the next run, or if a join was refused.
     """
     call = invocation(context)
@@ -406,7 +406,7 @@ def _dedupe_report(answer: Mapping[str, Any], just_this: str) -> RenderableType:
 
 
 def _why_left(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """Why the judge gave no answer that can be used, and about how many pairs."""
+    """The reasons why the judge gave no usable answer, each with the number of pairs."""
     for reason, count in answer["why_left"].items():
         yield shown(f"  {count:,} without an answer: {reason}")
 
@@ -451,7 +451,7 @@ def run_review(context: typer.Context, owner: OneOwner = None) -> None:
 def _review_report(answer: Mapping[str, Any]) -> RenderableType:
     exact = counted(answer["exact"], "exact repeat")
     return Group(
-        shown(f"{exact} and {answer['confirmed']:,} others confirmed"),
+        shown(f"{exact} and {counted(answer['confirmed'], 'other')} confirmed"),
         shown(f"{len(answer['reversed']):,} reversed, {answer['left']:,} left unreviewed"),
         *_why_left(answer),
         *(

@@ -119,11 +119,16 @@ State = Literal["open", "retried"]
 @dead_letters_app.command("list", epilog="Example: palimpsest dead-letters list --state open")
 def list_dead_letters(
     context: typer.Context,
-    state: Annotated[State | None, typer.Option(help="Only these.")] = None,
+    state: Annotated[State | None, typer.Option(help="Only those in this state.")] = None,
     limit: Annotated[
         int,
         typer.Option(
-            "--limit", "-k", min=1, max=MOST, metavar="N", help="The most dead letters on the page."
+            "--limit",
+            "-k",
+            min=1,
+            max=MOST,
+            metavar="N",
+            help="The maximum number of dead letters on the page.",
         ),
     ] = 100,
     after: Annotated[

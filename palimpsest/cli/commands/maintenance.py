@@ -1,4 +1,4 @@
-"""Maintenance: `rebuild`, `verify`, `schemas`, `doctor`."""
+"""Maintenance: `rebuild`, `verify`, `schemas`, `embed`, `doctor`."""
 
 from __future__ import annotations
 
@@ -75,7 +75,10 @@ def rebuild(
 
 @app.command(epilog="Example: palimpsest verify")
 def verify(context: typer.Context) -> None:
-    """Fold the log, list every difference from the projections; exit status 1 if there is one."""
+    """Fold the log and list every difference from the projections; exit status 1 if there is one.
+
+    Needs exclusive access: if another process writes, the exit status is also 1.
+    """
     call = invocation(context)
     with call.store() as store, call.output.progress() as report:
         found = store.verify(progress=report)
@@ -110,7 +113,7 @@ def embed(
     context: typer.Context,
     owner: OneOwner = None,
     long: Annotated[
-        bool, typer.Option("--long", help="Embed the ends of long texts that lack it.")
+        bool, typer.Option("--long", help="Embed the ends of long texts stored without them.")
     ] = False,
     dry_run: DryRun = False,
     model: Annotated[
@@ -132,7 +135,7 @@ def embed(
 
     What was stored while the model was down is also embedded after an owner's
     next new text. With --long, it embeds the ends of texts longer than the
-    model's input that were stored before these were embedded. With --model,
+    model's input that an earlier version stored without them. With --model,
     every text gets a vector of that model, a folder or a name; the store goes
     on with the old vectors until --switch. Exit status 3 if the
     model is still down, or a text lacks its vector at the switch.
@@ -377,7 +380,7 @@ def _graph_cache(folder: Path) -> DoctorFinding:
         "graph cache",
         found=os.access(nearest, os.W_OK),
         detail=f"{folder}, {counted(kept, 'graph')}",
-        remedy="the graph is built at each start; set XDG_CACHE_HOME to a folder you can write",
+        remedy="the graph is built at each start; set XDG_CACHE_HOME to a folder you can write to",
         needed=False,
     )
 
@@ -434,7 +437,7 @@ def _remedy(error: PalimpsestError) -> str:
     """What helps if the log could not be read; a copy helps only if it is damaged."""
     match error:
         case NewerError():
-            return "upgrade this version"
+            return "upgrade Palimpsest here"
         case DiskFullError():
             return "free some space"
         case TransientError():

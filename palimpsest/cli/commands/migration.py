@@ -146,10 +146,9 @@ def export(
 ) -> None:
     """Copy an imported store without its duplicates; the original is only read.
 
-    The copy has the same format. It leaves out forgotten rows, and rows
-    whose text, or a text joined to it, another row has; the report says
-    how to bring each back. The exit status is 1 if --max-changes left out
-    some changes.
+    The copy has the same format. It leaves out forgotten rows, and rows that
+    repeat another row, verbatim or by a join; the report says how to bring
+    each back. The exit status is 1 if --max-changes left out some changes.
     """
     from palimpsest.jobs.export_source import MOST_CHANGES
 
@@ -184,7 +183,7 @@ def export(
         call.output.remark(
             f"the copy is not clean yet: --max-changes {most} left out"
             f" {document['left']:,} of {document['changes']:,} changes; export to another place"
-            " with a larger one"
+            " with a larger number"
         )
         raise typer.Exit(FAILED)
 
@@ -216,7 +215,7 @@ def _trust(output: Output) -> Trust:
 
 
 def _absent(call: Invocation) -> float | None:
-    """The confidence of rows without one, by the policy in force, else by that of a new store."""
+    """The confidence that rows without one get by the policy in force, or that of a new store."""
     from palimpsest.streams.log.database import NoStoreError
 
     try:
@@ -274,7 +273,9 @@ def clean(
     ] = None,
     keep: Annotated[
         KeepWhich,
-        typer.Option(metavar="WHICH", help="Of a group, `first`, `newest` or `longest` stays."),
+        typer.Option(
+            metavar="WHICH", help="Which row of a group stays: `first`, `newest` or `longest`."
+        ),
     ] = "first",
     by: Annotated[
         list[str] | None,
@@ -282,7 +283,9 @@ def clean(
     ] = None,
     separate: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="Pairs to keep apart, as a report saves; repeatable."),
+        typer.Option(
+            metavar="FILE", help="Pairs to keep apart, as a report saves them; repeatable."
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
     dry_run: DryRun = False,
@@ -373,7 +376,7 @@ def clean(
 
 @contextmanager
 def _keeping(call: Invocation, policy: Policy, *, dry_run: bool) -> Iterator[RowStore | None]:
-    """The store of `--store`, which keeps the rows; a new one is small (`leave_out`, `repack`)."""
+    """The store of `--store`, which keeps the rows; a new one is kept small."""
     if call.store_option is None:
         yield None
         return

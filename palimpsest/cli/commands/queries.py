@@ -48,7 +48,9 @@ SomeId = Annotated[
 
 Since = Annotated[
     datetime | None,
-    typer.Option(parser=moment, metavar="TIME", help="Decided at this time (ISO 8601) or later."),
+    typer.Option(
+        parser=moment, metavar="TIME", help="Only decided at this time (ISO 8601) or later."
+    ),
 ]
 
 
@@ -62,7 +64,7 @@ def metrics(
 ) -> None:
     """Print how many new candidates were duplicates, in Prometheus' text format.
 
-    They are counted from the log; a worker serves them on its page, too.
+    They are counted from the log; a worker also serves them on its page.
     """
     call = invocation(context)
     require_targets({"--to": to})
@@ -106,7 +108,7 @@ def recall(
     min_confidence: Annotated[
         float | None,
         typer.Option(
-            min=0, max=1, metavar="C", help="Leave out memories of less confidence, decayed."
+            min=0, max=1, metavar="C", help="Leave out memories with a lower decayed confidence."
         ),
     ] = None,
     category: Category = None,
@@ -121,7 +123,9 @@ def recall(
     ] = True,
     hybrid: Annotated[
         bool,
-        typer.Option("--hybrid", help="Move memories up that mention an identifier, as INC-7."),
+        typer.Option(
+            "--hybrid", help="Move up memories that mention an identifier of QUERY, such as INC-7."
+        ),
     ] = False,
     min_score: Annotated[
         float | None,
@@ -129,7 +133,7 @@ def recall(
     ] = None,
     max_tokens: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="About how many tokens the texts may have."),
+        typer.Option(min=1, metavar="N", help="About how many tokens all texts may have."),
     ] = None,
 ) -> None:
     """Find memories by meaning, best first: the face, the score (cosine) and the members."""
@@ -211,7 +215,10 @@ def likeness(
         float, typer.Option(min=0.0, max=1.0, metavar="S", help="The lowest cosine.")
     ] = 0.9,
     limit: Annotated[
-        int, typer.Option("--limit", "-k", min=1, max=MOST, metavar="N", help="The most pairs.")
+        int,
+        typer.Option(
+            "--limit", "-k", min=1, max=MOST, metavar="N", help="The maximum number of pairs."
+        ),
     ] = 50,
 ) -> None:
     """Report an owner's similar memories across namespaces; nothing is joined."""
@@ -259,7 +266,9 @@ def triangles(
     ] = 0.85,
     limit: Annotated[
         int,
-        typer.Option("--limit", "-k", min=1, max=MOST, metavar="N", help="The most triangles."),
+        typer.Option(
+            "--limit", "-k", min=1, max=MOST, metavar="N", help="The maximum number of triangles."
+        ),
     ] = 50,
 ) -> None:
     """List pairs that a person separated, with a third candidate joined to one and near the other.
@@ -327,7 +336,7 @@ def show(
     ] = None,
     as_of: AsOfOption = None,
 ) -> None:
-    """Draw a memory as a tree: the face, and each member with the reason of its join.
+    """Draw a memory as a tree: the face, and each member with the reason for its join.
 
     For a decision, its candidate is shown with the evidence.
     """
@@ -358,12 +367,12 @@ def _known_kind(kind: str | None) -> str | None:
 @app.command(epilog="Example: palimpsest decisions --owner ada --decision auto_reject --limit 10")
 def decisions(
     context: typer.Context,
-    owner: Annotated[str | None, typer.Option(metavar="OWNER", help="Of this owner.")] = None,
+    owner: Annotated[str | None, typer.Option(metavar="OWNER", help="Only of this owner.")] = None,
     decision: Annotated[
         str | None,
         typer.Option(
             metavar="KIND",
-            help="Of this kind: stored, hash_exact, …",
+            help="Only of this kind: stored, hash_exact, …",
             callback=_known_kind,
             autocompletion=complete_kinds,
         ),
@@ -371,7 +380,9 @@ def decisions(
     since: Since = None,
     limit: Annotated[
         int,
-        typer.Option("--limit", "-k", min=1, max=MOST, metavar="N", help="The most decisions."),
+        typer.Option(
+            "--limit", "-k", min=1, max=MOST, metavar="N", help="The maximum number of decisions."
+        ),
     ] = 50,
     as_of: AsOfOption = None,
 ) -> None:
@@ -484,7 +495,7 @@ def list_memories(
             min=1,
             max=COMMAND_LINE.listed,
             metavar="N",
-            help="The most memories on the page.",
+            help="The maximum number of memories on the page.",
         ),
     ] = 50,
     after: Annotated[

@@ -58,7 +58,7 @@ def serve(
     ] = None,
     idle: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=1, help="Exit after so long without a request."),
+        typer.Option(metavar="SECONDS", min=1, help="Exit after this time without a request."),
     ] = None,
 ) -> None:
     """Serve the store over HTTP (/v1) and MCP (/mcp/OWNER) to agents and people.
@@ -110,7 +110,7 @@ def mcp(
         str | None,
         typer.Option(
             metavar="OWNER",
-            help="The owner of the memories; in a configuration, you by default.",
+            help="The owner of the memories; in a configuration, by default your user name.",
             callback=_check_owner,
         ),
     ] = None,

@@ -112,7 +112,7 @@ def renew(
     context: typer.Context,
     memory: Annotated[str, typer.Argument(metavar="ID", help="A memory's or a candidate's id.")],
     expires_at: Annotated[
-        datetime, typer.Argument(parser=moment, metavar="TIME", help="When it expires from now on.")
+        datetime, typer.Argument(parser=moment, metavar="TIME", help="The new time of expiry.")
     ],
     because: Because = None,
 ) -> None:

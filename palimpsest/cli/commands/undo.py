@@ -73,7 +73,7 @@ def unmerge(
     ] = False,
     because: Because = None,
 ) -> None:
-    """Take a join out and show the resulting memories. Name exactly one thing.
+    """Take a join out and show the resulting memories. Name a decision, a candidate or a memory.
 
     With --folded: every exact repeat that differs in case or white space, of all owners.
     """
@@ -315,7 +315,7 @@ def restore(
     context: typer.Context,
     forgotten: Annotated[
         str | None,
-        typer.Option(metavar="F", help="Everything that a single `forget` hid, by its id."),
+        typer.Option(metavar="F", help="Everything that the `forget` with this id hid."),
     ] = None,
     *,
     given: Given,

@@ -30,7 +30,7 @@ class Fault:
 
     A `status` other than 200 is an error of the service, sent with `headers`; `change` turns the
     right message into another, and `body` sends these bytes instead of either. `delay` is a pause
-    before the answer, in seconds; with `dribble` it precedes each byte, and the answer never ends.
+    before the answer, in seconds; `dribble` is one before each byte of an answer that never ends.
     `hang_up` closes the connection without an answer, `cut` in the middle of one.
     """
 
@@ -51,8 +51,8 @@ class JudgeServer:
 
     `delay` seconds pass before each answer. Each fault of `fail` is used for one request; `always`
     is used for all until it is None again, and `rule` chooses the fault of each request, if any.
-    `calls` counts requests, `most_at_once` is their highest concurrency, and `requests` keeps
-    their contents.
+    `calls` counts requests, `most_at_once` is their highest concurrency, and `requests` has their
+    contents if `keep` is true.
     """
 
     def __init__(self, port: int = 0, delay: float = 0.0, *, keep: bool = True) -> None:

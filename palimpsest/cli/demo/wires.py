@@ -179,7 +179,7 @@ def _probability(pair: Any, labels: Any) -> float:
 
 
 def _logprobs(content: str) -> Iterator[dict[str, Any]]:
-    """Tokens of the content; a word that could have been *same* has that as an alternative."""
+    """Tokens of the content, each with *same* as an alternative; that of *same* is *different*."""
     for piece in _PIECE.findall(content):
         other = "same" if piece != "same" else "different"
         listed = [(piece, SURE), (other, 1 - SURE)]

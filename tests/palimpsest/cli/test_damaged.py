@@ -130,7 +130,7 @@ def test_doctor_advises_to_upgrade_if_a_newer_version_wrote_the_log(
     palimpsest.holds(row(PARIS))
     monkeypatch.setattr(checking, "check_log", newer)
     log = findings(palimpsest, status=1)["log"]
-    assert (log["detail"], log["remedy"]) == ("version 9 wrote this", "upgrade this version")
+    assert (log["detail"], log["remedy"]) == ("version 9 wrote this", "upgrade Palimpsest here")
 
 
 def test_doctor_tries_the_model(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -247,7 +247,7 @@ def test_a_page_says_how_the_next_one_is_asked_for(total: int, counted: str) -> 
     head, row, last = (line for line in lines(rendering.page(found)))
     assert head == "memory namespace updated wordings face"
     assert row == "m n 2026-01-02T03:04:05 3 Ada sings."
-    assert last == f"{counted}; more by --after m"
+    assert last == f"{counted}; more with --after m"
     found["next"] = None
     assert lines(rendering.page(found))[-1] == counted
     found["memories"] = []
@@ -463,7 +463,7 @@ def test_a_bulk_request_lists_what_it_means(count: int) -> None:
     found = lines(rendering.bulk("done", "reversed", answer))
     assert found[1:4] == ["ada judged 0.5000 from chat d", "older", "newer"]
     assert found.count("ada judged from chat c") == min(count, SHOWN_MANY) - 1
-    assert ("… and 2 more; --json has all" in found) is (count > SHOWN_MANY)
+    assert ("… and 2 more; --json shows all" in found) is (count > SHOWN_MANY)
     assert found[-1] == "refused: d: a person said so (outranked)"
 
 
@@ -772,7 +772,7 @@ def test_differences_are_counted_and_listed() -> None:
             {"taken": True, "tried": 20, "there": 2_000, "lowest_cosine": 0.99951},
             "were used: 20 of 2,000 texts were embedded again and agree (lowest cosine 0.9995)",
         ),
-        ({"taken": False, "because": "why"}, "were not used, the texts are embedded: why"),
+        ({"taken": False, "because": "why"}, "were not used, so the texts are embedded: why"),
     ],
 )
 def test_what_became_of_vectors_is_a_sentence(vectors: dict[str, Any], told: str) -> None:

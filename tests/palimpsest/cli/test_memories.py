@@ -28,7 +28,7 @@ def test_pages_are_asked_for_by_where_the_last_one_ended(palimpsest: CommandLine
     assert listed("--since", "2025-06-01", "--category", "home") == [kettle]
     drawn = palimpsest("list", "ada", "--limit", "2").out
     assert "The harbour freezes." in drawn
-    assert f"3 memories; more by --after {violin}" in drawn
+    assert f"3 memories; more with --after {violin}" in drawn
     assert palimpsest("list", "nobody").out.strip() == "no memories"
     assert palimpsest("list", "ada", "--after", "nowhere").status == 2
 

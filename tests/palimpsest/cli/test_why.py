@@ -30,7 +30,7 @@ def test_why_draws_a_path_and_why_two_are_apart(palimpsest: CommandLine) -> None
 
 def test_triangles_are_drawn_or_there_are_none(palimpsest: CommandLine) -> None:
     submit(palimpsest, PARIS)
-    assert "no third is joined" in palimpsest("triangles", "ada").out
+    assert "no separated pair has a third" in palimpsest("triangles", "ada").out
     found: Any = {
         "similarity": 0.5,
         "joined_text": "a",

@@ -40,7 +40,7 @@ app = typer.Typer(
 
 Which = Annotated[
     str | None,
-    typer.Option("--audit", metavar="ID", help="Not the latest audit but this one."),
+    typer.Option("--audit", metavar="ID", help="This audit instead of the latest."),
 ]
 
 
@@ -62,7 +62,9 @@ def open_audit(
     ] = 0.95,
     owners: Annotated[
         str | None,
-        typer.Option("--owner", metavar="PATTERN", help="Only joins of these owners, as `team-*`."),
+        typer.Option(
+            "--owner", metavar="PATTERN", help="Only joins of these owners, such as `team-*`."
+        ),
     ] = None,
     since: Annotated[
         datetime | None,
@@ -91,7 +93,7 @@ def open_audit(
     """Seal the automatic joins that stand now, and draw the order in which they are looked at.
 
     Verbatim repeats are left out: their hash proves them. Nothing is joined or taken out.
-    With --dry-run: how many labels each target would take, by how many joins may be wrong.
+    With --dry-run, show how many labels each target would take for several shares of wrong joins.
     """
     from palimpsest.auditing.probes import MOST
 
@@ -144,7 +146,7 @@ def recall(
 ) -> None:
     """Draw pairs that are not joined, to estimate how many duplicates were missed.
 
-    Label them with `audit label`: `wrong` says that two say the same. `audit status` shows the
+    Label them with `audit label`: `wrong` means that the two say the same. `audit status` shows the
     estimate and its interval. It is not a certificate, and a label joins nothing.
     """
     call = invocation(context)
@@ -183,7 +185,7 @@ def label(
     audit: Which = None,
     because: Because = None,
 ) -> None:
-    """Say whether a join is right; without a pair, one pair after the other by keys.
+    """Say whether a join is right; without PAIR, label one pair after another by pressing keys.
 
     A wrong join is un-merged at once, and counts for the audit all the same; `palimpsest undo` with
     the id in `unmerged` takes that back. An unsure one counts as wrong and stays.
@@ -254,7 +256,7 @@ def check(
     most_members: Annotated[
         int | None,
         typer.Option(
-            "--max-members", metavar="N", help="The largest number of members of a memory."
+            "--max-members", metavar="N", help="The largest number of members a memory may have."
         ),
     ] = None,
 ) -> None:
@@ -452,7 +454,9 @@ def _needed(status: AuditStatus) -> Iterator[str]:
         f"still needed, if there are no more errors: {counted(joins, 'label')} if nothing is"
         f" missed; {everything:,} with the probes that show how much is missed"
     )
-    after = ("no number would do" if n is None else f"{n:,}" for n in status["labels_after_errors"])
+    after = (
+        "no number is enough" if n is None else f"{n:,}" for n in status["labels_after_errors"]
+    )
     yield "with one further error {}; with two {}".format(*after)
 
 

@@ -44,7 +44,9 @@ def backtest(
     ] = "recorded",
     processes: Annotated[
         int | None,
-        typer.Option(min=1, max=64, metavar="N", help="That share the owners; default: all cores."),
+        typer.Option(
+            min=1, max=64, metavar="N", help="How many share the owners; default: one per core."
+        ),
     ] = None,
     page: Page = None,
 ) -> None:

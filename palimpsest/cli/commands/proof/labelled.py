@@ -74,8 +74,8 @@ def evaluate(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Labelled clusters: columns text (or texts, a list) and cluster_id, and if there"
-            " is one owner_id; repeatable.",
+            help="Labelled clusters: columns text (or texts, a list) and cluster_id; optionally"
+            " owner_id; repeatable.",
         ),
     ] = None,
     policy: WhichPolicy = None,
@@ -128,7 +128,7 @@ def calibrate(
     pairs: Pairs = None,
     from_log: Annotated[
         bool,
-        typer.Option("--from-log", help="Take what people said of pairs in the store as labels."),
+        typer.Option("--from-log", help="Use people's answers on pairs in the store as labels."),
     ] = False,
     budget: Annotated[
         float,
@@ -145,7 +145,7 @@ def calibrate(
             min=0.0001,
             max=0.5,
             metavar="SHARE",
-            help="The same among what is kept apart without asking; default .05.",
+            help="The largest share of duplicates kept apart without asking; default .05.",
         ),
     ] = 0.05,
     confidence: Confidence = 0.95,
@@ -166,7 +166,7 @@ def calibrate(
     judge_to: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write which answers of the rows' judge may settle to this file."
+            metavar="FILE", help="Write to this file which answers of the rows' judge may settle."
         ),
     ] = None,
     page: Page = None,
@@ -244,7 +244,7 @@ def calibrate(
 
 
 def require_page(page: Path | None) -> None:
-    """UsageError if a page is wanted, and cannot be written or what makes it is not installed."""
+    """UsageError if a page is wanted and cannot be written, or the extra for it is missing."""
     require_targets({"--html": page})
     if page is not None and find_spec("jinja2") is None:
         raise missing_extra("--html", "serve")

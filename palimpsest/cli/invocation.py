@@ -31,7 +31,7 @@ LONGEST_POSITION = 100
 """Maximum number of digits of a position: Python refuses to read several thousand."""
 
 A_LITTLE = 100
-"""The normal lag of a store, in events: a projector catches up in a moment."""
+"""The normal lag of a store behind its cluster, in records: it catches up in a moment."""
 
 
 @dataclass

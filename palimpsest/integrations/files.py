@@ -138,7 +138,7 @@ class MemoryFiles:
 
 
 def lines_of_range(given: Any, count: int) -> range:
-    """The numbers of the lines to show: all, or from a first to a last, of which -1 is the end.
+    """The numbers of the lines to show: all, or from a first to a last; a last of -1 is the end.
 
     UsageError for anything else.
     """

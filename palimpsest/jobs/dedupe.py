@@ -115,8 +115,8 @@ async def dedupe(
 ) -> dict[str, Any]:
     """Run the batch rules of the policy in force over every owner or one; returns a summary.
 
-    A dry run asks the judge as the real run does, which then finds the cached answers; it writes
-    nothing to the log. Raises RefusedError if the policy has no batch rules, or if the run would
+    A dry run writes nothing to the log, but asks the judge like a real run, which then finds the
+    answers in the cache. Raises RefusedError if the policy has no batch rules, or if the run would
     now differ from its plan.
     """
     if wanted.plan is not None and not wanted.dry_run:

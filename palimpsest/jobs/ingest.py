@@ -63,8 +63,9 @@ class IngestProgress:
 class Summary:
     """The outcomes of the rows: decided, known already, invalid, heard, or published.
 
-    `decisions` counts the new decisions by kind; `invalid_rows` names the first invalid rows;
-    `remarks` names files that are probably the wrong ones, and unknown fields.
+    `decisions` counts the new decisions by kind; `heard` counts reports of sessions and accesses;
+    `invalid_rows` names the first invalid rows; `remarks` names files that are probably the wrong
+    ones, and unknown fields.
     """
 
     rows: int = 0

@@ -44,8 +44,8 @@ def write_whole(to: Path, content: str | bytes) -> None:
 def write_all(writes: Mapping[Path, Write]) -> None:
     """Write files under temporary names beside their own, and rename them once all are complete.
 
-    Any exception leaves what was there; an OSError names the file. Pipes and devices are written
-    to as they are.
+    An exception before that leaves what was there; an OSError names the file. Pipes and devices are
+    written to directly.
     """
     parts = {to: to for to in writes}
     for to in writes:

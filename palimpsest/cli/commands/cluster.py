@@ -387,9 +387,9 @@ def restore(
     """Restore decisions that the brokers deleted, from the store or an export.
 
     Stop all workers first. The decisions topic is deleted and created
-    anew: with what was deleted, then with what it still had. Refused if
-    a decision would be missing between the two. Replicas are filled
-    again; every store that follows has to be replaced by a new one.
+    anew, with the deleted decisions followed by those that it still had.
+    Refused if a decision would be missing between the two. Replicas are
+    filled again; every store that follows has to be replaced by a new one.
     """
     import asyncio
 

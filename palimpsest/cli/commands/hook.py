@@ -61,7 +61,7 @@ def pre_compact(
         typer.Option(
             metavar="OWNER",
             envvar="PALIMPSEST_OWNER",
-            help="The owner; else PALIMPSEST_OWNER.",
+            help="The owner; else PALIMPSEST_OWNER, else global.",
         ),
     ] = OWNER,
     timeout: Annotated[
@@ -76,9 +76,9 @@ def pre_compact(
 ) -> None:
     """Capture memories before an agent's context is compacted; report the duplicates.
 
-    Reads what the agent pipes (session_id, transcript_path), and extracts the
-    memories of the transcript; or candidates: the lines of `extract`, or a JSON
-    list of objects with content and namespace. Prints the hook's JSON. Whatever
+    Either reads what the agent pipes (session_id, transcript_path), and extracts
+    the memories of that transcript, or reads candidates: the lines of `extract`, or
+    a JSON list of objects with content and namespace. Prints the hook's JSON. Whatever
     fails, the JSON is valid and the exit status is 0; standard error has the failure.
     """
     from palimpsest.integrations.hook import FAILED, LATE, output

@@ -266,7 +266,7 @@ class DoctorFinding:
 def doctor(context: typer.Context) -> None:
     """Report what is installed, what is missing and the store's state; exit status 1 on failure.
 
-    It ticks only what it tried: the model embeds a word, the log is read to its end.
+    The model embeds a word, and the log is read to its end; the judge is not asked.
     """
     call = invocation(context)
     settings = call.settings

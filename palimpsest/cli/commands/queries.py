@@ -49,7 +49,7 @@ SomeId = Annotated[
 Since = Annotated[
     datetime | None,
     typer.Option(
-        parser=moment, metavar="TIME", help="Only decided at this time (ISO 8601) or later."
+        parser=moment, metavar="TIME", help="Only those decided at this time (ISO 8601) or later."
     ),
 ]
 
@@ -103,7 +103,7 @@ def recall(
     as_of: AsOfOption = None,
     session: Annotated[
         str | None,
-        typer.Option(metavar="S", help="The asking session; leave out its own recent texts."),
+        typer.Option(metavar="S", help="The session that asks; its recent texts are left out."),
     ] = None,
     min_confidence: Annotated[
         float | None,
@@ -133,7 +133,7 @@ def recall(
     ] = None,
     max_tokens: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="About how many tokens all texts may have."),
+        typer.Option(min=1, metavar="N", help="About how many tokens the texts may have together."),
     ] = None,
 ) -> None:
     """Find memories by meaning, best first: the face, the score (cosine) and the members."""

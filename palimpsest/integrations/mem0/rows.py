@@ -44,7 +44,7 @@ def repeat_of(memory: Mapping[str, Any], text: str) -> Row:
 
 
 def _last_day(expires_at: str) -> str:
-    """The last day at whose beginning, in UTC, a memory is still found."""
+    """The last day that begins, in UTC, before a memory expires."""
     return str((datetime.fromisoformat(expires_at) - timedelta(microseconds=1)).date())
 
 

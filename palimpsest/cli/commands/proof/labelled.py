@@ -85,7 +85,7 @@ def evaluate(
 ) -> None:
     """Count how many joins of a policy are wrong, on labelled pairs or clusters.
 
-    The policy itself decides, in a temporary store: each pair in both orders, and each owner's
+    The policy itself decides in a temporary store, on each pair in both orders, or on each owner's
     clusters as a stream. The bounds are exact and one-sided. Your store is not read.
     """
     from palimpsest.evaluation import evaluate as evaluating

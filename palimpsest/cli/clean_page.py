@@ -110,7 +110,7 @@ def _by_rule(rows: Sequence[Duplicate], answer: Mapping[str, Any]) -> Iterator[s
             continue
         strong = [row for row in some if not _STRONG.isdisjoint(row["stopped"])]
         yield from _examples(
-            f"Look at these first: {len(strong):,} by cosine alone in which a fact may differ",
+            f"Look at these first: {len(strong):,} by cosine alone, in which a fact may differ",
             strong[:MOST_EXAMPLES],
         )
         drawn = random.Random(0).sample(some, min(len(some), answer["within"]["look_at"]))  # noqa: S311

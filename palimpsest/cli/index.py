@@ -127,7 +127,7 @@ LISTED = {
     ),
     "renew": Listed(
         "statements",
-        "Move the time when a memory expires, as an agent may; `pin` keeps one for ever.",
+        "Move the time when a memory expires, with an agent's rank; `pin` keeps one for ever.",
     ),
     "names": Listed("statements", "Show the names that texts call an owner by, or declare them."),
     "unmerge": Listed(

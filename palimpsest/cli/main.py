@@ -66,7 +66,7 @@ def options(
     ] = None,
     prefix: Annotated[
         str | None,
-        typer.Option(metavar="P", help="The prefix of this installation's names there."),
+        typer.Option(metavar="P", help="The prefix of this installation's names in the cluster."),
     ] = None,
     version: Annotated[  # noqa: ARG001 - its callback answers
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")

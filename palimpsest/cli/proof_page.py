@@ -35,7 +35,7 @@ KINDS = (
 
 
 def evaluation_page(answer: Mapping[str, Any], seen: Sequence[Seen], policy: Policy) -> str:
-    """The page of `evaluate`; `seen` are the pairs, none for clusters."""
+    """The page of `evaluate`; `seen` are the pairs, and empty for clusters."""
     pairs = "total" in answer
     counted = [
         result for result in seen if result.fate != "exact" and result.pair.label != "related"

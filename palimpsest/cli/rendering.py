@@ -645,7 +645,7 @@ def alike(pairs: Sequence[Mapping[str, Any]]) -> RenderableType:
         lines.append(shown(f"{pair['similarity']:.4f}", "bold"))
         for name in ("a", "b"):
             lines += [shown(f"  {pair[f'{name}_face']}"), shown(f"  {pair[name]}", "dim")]
-    return Group(*lines) if lines else shown("nothing is near across namespaces", "dim")
+    return Group(*lines) if lines else shown("no similar memories across namespaces", "dim")
 
 
 def checked(answer: Mapping[str, Any]) -> RenderableType:

@@ -2,7 +2,7 @@
 
 Vectors of another model are recorded beside the old ones, until the store switches to it. They are
 computed here and recorded by the store's writer, so the store can be used meanwhile. What is left
-to do follows from the ledgers, so a run that was killed continues where it was.
+to do follows from the ledgers, so the next run continues where a killed one stopped.
 """
 
 from __future__ import annotations

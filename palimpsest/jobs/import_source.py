@@ -141,7 +141,7 @@ def bring_in(
     model: str | None,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Decide on all rows of a source; returns a summary like an ingest's, and that of `vectors`.
+    """Decide on all rows of a source; returns an ingest's summary, with that of its `vectors`.
 
     It is idempotent: a known row changes nothing, so an interrupted import can be run again.
     `model` is the model that made the source's vectors, or None if it is unknown. Raises UsageError
@@ -191,7 +191,10 @@ def _inputs(spool: Spool, known: KnownVectors | None, numbers: deque[int]) -> It
 def _known_vectors(
     writer: StoreWriter, spool: Spool, model: str | None
 ) -> tuple[KnownVectors | None, dict[str, Any]]:
-    """An engine that reuses the source's vectors if a few agree with the model's own; a report."""
+    """An engine that reuses the source's vectors, or None; and the report on these vectors.
+
+    They are reused if a few of them agree with the model's own.
+    """
     count = spool.counts().vectors
     report: dict[str, Any] = {"there": count, "taken": False}
     if not count:
@@ -205,7 +208,7 @@ def _known_vectors(
     agreement = round(lowest_agreement(engine, samples), 6)
     report |= {"tried": len(samples), "lowest_cosine": agreement}
     if engine.model != model or not isinstance(engine, TokenisingEngine):
-        return None, report | {"because": f"the engine here is one of {engine.model}"}
+        return None, report | {"because": f"the engine here is that of {engine.model}"}
     if agreement < AGREE:
         again = counted(len(samples), "text")
         because = f"of {again} embedded again, one got another vector (cosine {agreement:.3f})"

@@ -56,7 +56,7 @@ PAIRS = (
 WRONG_AT_MOST = 2
 """With more wrong answers than this, out of twenty, a model is unfit to judge."""
 REMEDIES = {
-    NO_CONNECTION: "is the server running, and is its address base_url of [judge]?",
+    NO_CONNECTION: "is the server running, and is base_url of [judge] its address?",
     NOT_IN_TIME: "raise timeout and patience of [judge], or choose a faster model",
     NO_MESSAGE: "something else answers at this address: look at base_url of [judge]",
     SPENT: "raise daily_calls or daily_usd of [judge]",

@@ -138,8 +138,8 @@ def worker(
 ) -> None:
     """Decide on the records of the topics, as one of any number of workers.
 
-    Runs until SIGTERM or Ctrl-C, then exits with 0. Its folder may be
-    lost: it is filled again from the decisions.
+    Runs until SIGTERM or Ctrl-C, then exits with 0. If its folder is
+    lost, it is filled again from the decisions.
     """
     import asyncio
 

@@ -1,4 +1,4 @@
-"""`hook`: commands that agents call automatically. They never block an agent."""
+"""`hook`: commands that agents call automatically. They never stop an agent."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _FailsOpen(TyperCommand):
 def pre_compact(
     context: typer.Context,
     file: Annotated[
-        str, typer.Argument(metavar="[FILE]", help="The list; default: standard input.")
+        str, typer.Argument(metavar="[FILE]", help="The input; default: standard input.")
     ] = "-",
     owner: Annotated[
         str,

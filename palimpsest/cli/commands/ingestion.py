@@ -238,7 +238,7 @@ def extract(
     ] = None,
     session: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="Its session; by default derived from its first time."),
+        typer.Option(metavar="ID", help="Its session; by default from its first message's time."),
     ] = None,
 ) -> None:
     """Print the memories of a conversation, one JSON object a line, for `ingest -`.

@@ -124,7 +124,7 @@ def _take(call: Invocation, way: Way, which: str, *, dry_run: bool, because: str
 
 
 def _command(request: Request[Any], now: datetime) -> str | None:
-    """The command line that makes a request, in its precise form; None if there is no other."""
+    """The precise command that makes the same request; None if only `undo` or `redo` can."""
     fields = request.model_dump(exclude_none=True)
     chosen = fields.get("selection", {})
     options = "".join(f" --{name.removesuffix('_id')} {value}" for name, value in chosen.items())

@@ -1,4 +1,4 @@
-"""The judge: `verifier`, `judge doctor`, `demo-judge`, and the batch runs `dedupe`, `review`."""
+"""The judge: `verifier`, `judge`, `demo-judge`, and what asks it: `dedupe`, `review`."""
 
 from __future__ import annotations
 
@@ -317,7 +317,8 @@ def dedupe(
         bool, typer.Option("--force", help="Ignore the policy's conditions for a run.")
     ] = False,
     plan: Annotated[
-        str | None, typer.Option(metavar="TOKEN", help="Do what this dry run showed, or nothing.")
+        str | None,
+        typer.Option(metavar="TOKEN", help="Do what the dry run with this token showed."),
     ] = None,
     page: Annotated[
         Path | None,

@@ -279,7 +279,7 @@ def clean(
     ] = "first",
     by: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Join only rows that are equal in it; repeatable."),
+        typer.Option(metavar="COLUMN", help="Join only rows that are equal in this; repeatable."),
     ] = None,
     separate: Annotated[
         list[Path] | None,

@@ -31,7 +31,7 @@ from palimpsest.cli.invocation import (
 from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.limits import COMMAND_LINE, MOST
 from palimpsest.process.output import plain
-from palimpsest.process.targets import require_targets, write_all
+from palimpsest.process.targets import require_targets, write_whole
 
 if TYPE_CHECKING:
     from palimpsest.contracts.shown import Changes
@@ -73,7 +73,7 @@ def metrics(
     if to is None:
         call.output.answer({"text": text}, lambda: Text(text.rstrip()))
         return
-    write_all({to: lambda part: part.write_text(text)})
+    write_whole(to, text)
     call.output.answer({"file": str(to)}, lambda: rendering.shown(str(to)))
 
 
@@ -185,7 +185,7 @@ def find(
     k: Annotated[
         int,
         typer.Option(
-            "--limit", "-k", min=1, max=COMMAND_LINE.found, help="The number found by meaning."
+            "--limit", "-k", min=1, max=COMMAND_LINE.found, help="How many to find by meaning."
         ),
     ] = 5,
     namespace: Annotated[
@@ -236,7 +236,7 @@ def why(
     context: typer.Context,
     which: SomeId,
     other: Annotated[
-        str | None, typer.Argument(metavar="[OTHER]", help="Why the two are not in one memory.")
+        str | None, typer.Argument(metavar="[OTHER]", help="Explain why the two are apart.")
     ] = None,
 ) -> None:
     """Explain why a candidate is in its memory, or why two are not in one.
@@ -332,7 +332,7 @@ def show(
         typer.Argument(metavar="ID", help="A memory, any member of it, or a decision."),
     ] = None,
     candidate: Annotated[
-        str | None, typer.Option(metavar="C", help="A candidate with its evidence instead.")
+        str | None, typer.Option(metavar="C", help="Show this candidate with its evidence.")
     ] = None,
     as_of: AsOfOption = None,
 ) -> None:
@@ -398,7 +398,7 @@ def decisions(
 @app.command(epilog="Example: palimpsest --json changes ada --after 0 --limit 100")
 def changes(
     context: typer.Context,
-    owner: Annotated[str | None, typer.Argument(help="Of this owner; else of all.")] = None,
+    owner: Annotated[str | None, typer.Argument(help="Only of this owner.")] = None,
     after: Annotated[
         str, typer.Option(metavar="P", help="The `next` of the previous page, or an event's id.")
     ] = "0",
@@ -440,7 +440,7 @@ def sql(
     context: typer.Context,
     query: Annotated[
         str | None,
-        typer.Argument(help="One SELECT of DuckDB.", autocompletion=complete_columns),
+        typer.Argument(help="One SELECT in DuckDB's SQL.", autocompletion=complete_columns),
     ] = None,
     params: Annotated[
         list[str] | None,

@@ -116,7 +116,7 @@ def renew(
     ],
     because: Because = None,
 ) -> None:
-    """Move the time when a memory expires, as an agent may; `pin` keeps one for ever."""
+    """Move the time when a memory expires, with an agent's rank; `pin` keeps one for ever."""
     from palimpsest.queries.ids import resolve_id
 
     call = invocation(context)

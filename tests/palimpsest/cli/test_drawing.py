@@ -587,7 +587,7 @@ def test_a_check_says_what_would_become_of_it(answer: dict[str, Any], told: list
 def test_pairs_across_namespaces_have_both_names() -> None:
     pair = {"similarity": 0.5, "a": "urn:a", "b": "urn:b", "a_face": "x", "b_face": "y"}
     assert lines(rendering.alike([pair])) == ["0.5000", "x", "urn:a", "y", "urn:b"]
-    assert lines(rendering.alike([])) == ["nothing is near across namespaces"]
+    assert lines(rendering.alike([])) == ["no similar memories across namespaces"]
 
 
 def test_a_change_names_its_decisions_and_what_rested_on_them() -> None:

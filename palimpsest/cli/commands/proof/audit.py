@@ -160,7 +160,7 @@ def recall(
 
 @app.command("next", epilog="Example: palimpsest audit next")
 def next_pair(context: typer.Context, audit: Which = None) -> None:
-    """Show the next pair to look at, and how to say what it is."""
+    """Show the next pair to look at, and how to label it."""
     call = invocation(context)
     with _audits(call) as audits:
         question = audits.meant(audit).next(audit)
@@ -262,7 +262,8 @@ def check(
 ) -> None:
     """Check that the latest certificate still covers the store; exit status 1 if it does not.
 
-    It is void for joins by a policy, guard, embedder, judge or prompt that it does not name.
+    The certificate is void for joins by a policy, guard, embedder, judge or prompt that it does
+    not name.
     """
     call = invocation(context)
     with _audits(call) as audits:
@@ -365,7 +366,7 @@ def _line(status: AuditProgress) -> Text:
 
 
 def _foreseen(forecast: AuditForecast) -> RenderableType:
-    """Labels by target and share of wrong joins: what half of all audits need (nine in ten)."""
+    """The labels that half of all audits need (nine in ten), by target and share of wrong joins."""
     shares = list(dict.fromkeys(cell["wrong"] for cell in forecast["foreseen"]))
     table = Table("target", box=SIMPLE_HEAD)
     for share in shares:

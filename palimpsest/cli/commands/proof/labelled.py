@@ -145,7 +145,7 @@ def calibrate(
             min=0.0001,
             max=0.5,
             metavar="SHARE",
-            help="The largest share of duplicates kept apart without asking; default .05.",
+            help="The largest share of duplicates among pairs kept apart unasked; default .05.",
         ),
     ] = 0.05,
     confidence: Confidence = 0.95,
@@ -174,8 +174,9 @@ def calibrate(
     """Choose thresholds from a budget of errors, on labelled pairs, and certify them.
 
     Half of the labels choose the thresholds, by exact tests in a fixed sequence; the other half is
-    looked at afterwards. What the labels cannot support is refused (exit status 3), and the answer
-    says how many would be enough. With --as-is the thresholds are given, so all labels test them.
+    held out, and only counted afterwards. What the labels cannot support is refused (exit status
+    3), and the answer says how many would be enough. With --as-is the thresholds are given, so all
+    labels test them.
     """
     from palimpsest.evaluation import from_log as logged
     from palimpsest.evaluation.as_is import calibrate_as_is

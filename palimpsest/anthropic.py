@@ -1,4 +1,7 @@
-"""Claude's memory tool: files whose lines are memories (docs/agents.md). Needs extra `judge`."""
+"""Claude's memory tool: files whose lines are memories (docs/agents.md).
+
+Needs the extra `judge`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A session and tools for agents of OpenAI's SDK (docs/agents.md). Needs extra `openai-agents`."""
+"""A session and tools for agents of OpenAI's SDK (docs/agents.md).
+
+Needs the extra `openai-agents`.
+"""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class MemoryFiles:
     A line that repeats an earlier one of the file joins its memory, and is shown once. Lines are
     in the order in which they were first written; blank ones are not kept. UsageError for a path
     outside the folder or an impossible change; RefusedError if the store refuses. A change that
-    fails changes nothing: each is tried before the first is made.
+    fails changes nothing: every part of it is tried before the first is made.
     """
 
     def __init__(self, agent: Agent, folder: str, source: str) -> None:

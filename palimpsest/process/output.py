@@ -52,7 +52,7 @@ class Output:
 
     @property
     def asks(self) -> bool:
-        """Whether a person can be asked: at a terminal for input and errors, without `--json`."""
+        """Whether a person can be asked: standard input and error are terminals; no `--json`."""
         return (
             not self.as_json and self._err.is_terminal and typer.get_text_stream("stdin").isatty()
         )

@@ -78,7 +78,7 @@ class _Call:
         )
 
     async def one(self) -> tuple[Intents, str]:
-        """The intents of the owner of the id in the path, and the id.
+        """The intents of the memory's owner, and the memory's id from the path.
 
         Not found if no memory has the id, or the token is for another owner.
         """
@@ -118,7 +118,7 @@ async def _ping(_asked: _Call) -> Row:
 
 
 async def _add(asked: _Call) -> Row:
-    """Add each message as a memory, verbatim: only `extract` uses a model."""
+    """Add each message as a memory, verbatim: no model is asked."""
     body = asked.body(bodies.Add)
     who = {**body.named(), **body.filters.named()}
     intents = asked.of(parse_filters(who).user_id)

@@ -70,10 +70,18 @@ def stop_event() -> asyncio.Event:
         end_in_time(0)
         stop.set()
 
-    for number in SIGNALS:
-        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
-            asyncio.get_running_loop().add_signal_handler(number, end)
+    for number in stopping_signals():
+        asyncio.get_running_loop().add_signal_handler(number, end)
     return stop
+
+
+def stopping_signals() -> list[signal.Signals]:
+    """The signals that stop a long-running process: SIGHUP only if it is not ignored."""
+    return [
+        number
+        for number in SIGNALS
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN
+    ]
 
 
 def interrupt_on_signals(command: str | None) -> None:

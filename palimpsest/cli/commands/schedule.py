@@ -16,7 +16,7 @@ from palimpsest.cli.rendering import shown
 from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
-from palimpsest.process.signals import SIGNALS
+from palimpsest.process.signals import stopping_signals
 from palimpsest.streams.ending import end_in_time
 
 if TYPE_CHECKING:
@@ -95,13 +95,13 @@ def describe_step(done: StepDone) -> str:
 
 
 def _stop_event() -> threading.Event:
-    """Set by SIGTERM and Ctrl-C; a step in progress then has seconds to finish."""
+    """An event that a signal sets; a step in progress then has a few seconds to finish."""
     stop = threading.Event()
 
     def end(_number: int, _frame: object) -> None:
         end_in_time(0)
         stop.set()
 
-    for number in SIGNALS:
+    for number in stopping_signals():
         signal.signal(number, end)
     return stop

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
@@ -11,8 +12,10 @@ from zoneinfo import ZoneInfo
 import pytest
 from pydantic import ValidationError
 
+from palimpsest.cli.commands import schedule as command
 from palimpsest.cli.commands.schedule import describe_step
 from palimpsest.contracts.errors import RefusedError, TransientError
+from palimpsest.process.signals import SIGNALS
 from palimpsest.settings.schedule import RETRY_SECONDS, Schedule, Scheduler, StepDone
 from palimpsest.settings.settings import read_settings
 
@@ -255,3 +258,19 @@ def test_a_review_and_a_failure_are_told_in_a_line(
 ) -> None:
     done = StepDone(step="review", due="2026-03-01", answer=answer, failed=failed)
     assert describe_step(done) == f"review, due at 2026-03-01: {line}"
+
+
+@pytest.mark.parametrize(("before", "stops"), [(signal.SIG_DFL, True), (signal.SIG_IGN, False)])
+def test_a_hang_up_stops_the_schedule_unless_it_was_started_by_nohup(
+    monkeypatch: pytest.MonkeyPatch, before: signal.Handlers, stops: bool
+) -> None:
+    monkeypatch.setattr(command, "end_in_time", lambda _: None)
+    was = {number: signal.getsignal(number) for number in SIGNALS}
+    signal.signal(signal.SIGHUP, before)
+    try:
+        stop = command._stop_event()
+        signal.raise_signal(signal.SIGHUP)
+        assert stop.is_set() is stops
+    finally:
+        for number, handler in was.items():
+            signal.signal(number, handler)

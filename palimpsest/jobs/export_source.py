@@ -31,7 +31,7 @@ MOST_CHANGES = 200
 REPORT = ".report.json"
 """The suffix of the report's file, after the name of the copy."""
 EXACT = "hash_exact"
-"""A text lives only once in a store, so such a join always stands; the copy can keep both rows."""
+"""A text lives only once in a store, so such a join always stands; a copy may keep both rows."""
 _EACH = 5_000
 """Rows between two reports of progress."""
 _OURS = "SELECT memory_id FROM candidates WHERE source = $source"
@@ -254,17 +254,16 @@ def _keeping(row_id: str) -> str:
 
 
 def find_note(reader: Reader, path: Path, source: str | None) -> Note:
-    """The note of the import from a path; UsageError if there is none, or several."""
-    found = [
-        note
-        for note in notes_of(reader.folder)
-        if note.path == str(path.absolute()) and source in (None, note.source)
-    ]
+    """The note of the import from a path, as `source` if given; UsageError unless it is one."""
+    notes = [note for note in notes_of(reader.folder) if note.path == str(path.absolute())]
+    found = [note for note in notes if source in (None, note.source)]
     if len(found) == 1:
         return found[0]
-    if not found:
+    if not notes:
         raise UsageError(f"nothing was imported from {path} into this store")
-    names = ", ".join(note.source for note in found)
+    names = ", ".join(note.source for note in notes)
+    if not found:
+        raise UsageError(f"{path} was not imported as {source}: name another --source ({names})")
     raise UsageError(f"there were several imports from {path}: choose one with --source ({names})")
 
 

@@ -492,8 +492,13 @@ def test_only_what_was_imported_is_exported(palimpsest: CommandLine, tmp_path: P
     palimpsest.json("import", str(path), "--yes", "--source", "two")
     ran = palimpsest("export", str(path), "--to", str(tmp_path / "a.jsonl"))
     assert (ran.status, "choose one with --source (one, two)" in ran.err) == (2, True)
-    words = ("--to", str(tmp_path / "a.jsonl"), "--source", "one")
-    assert palimpsest.json("export", str(path), *words)["source"] == "one"
+    words = ("--to", str(tmp_path / "a.jsonl"), "--source")
+    ran = palimpsest("export", str(path), *words, "three")
+    assert (ran.status, "not imported as three: name another --source (one, two)" in ran.err) == (
+        2,
+        True,
+    )
+    assert palimpsest.json("export", str(path), *words, "one")["source"] == "one"
 
 
 def test_events_come_and_go_as_they_are(palimpsest: CommandLine, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from palimpsest.jobs.ingest import to_inputs
 from palimpsest.process.cutting import place_to_cut
 from palimpsest.process.output import visible
 from palimpsest.queries.duplicates import reason_of
+from palimpsest.streams.core.admit import FORGOTTEN
 from palimpsest.streams.write.inputs import Outcome
 
 EVENT = "PreCompact"
@@ -159,6 +160,9 @@ def _report_outcome(
     if outcome.result == "invalid":
         report.problems.append(f"a candidate is invalid: {outcome.reason}: {outcome.detail}")
         return
+    if outcome.reason == FORGOTTEN:
+        report.problems.append(f"a candidate is withheld: {outcome.detail}")
+        return
     if outcome.result == "published":
         report.sent.append(f"**{escaped(capture.namespace)}**: {shown}")
         return
@@ -206,7 +210,7 @@ def _percent(writer: StoreWriter, outcome: Outcome) -> str:
 
 
 def _ago(waited: timedelta) -> str:
-    minutes = int(waited.total_seconds() // 60)
+    minutes = max(0, int(waited.total_seconds() // 60))  # a text of this call is later than `now`
     return f"{minutes} min ago" if minutes else "less than a minute ago"
 
 

@@ -124,9 +124,9 @@ def transcript_candidates(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """The candidates of an agent's transcript, and the problems.
 
-    If the judge's service cannot be used, the users' statements become candidates verbatim: before
-    an agent's context is compacted, too much is better than nothing. Raises UsageError for a line
-    that is not a message, OSError if the file cannot be read.
+    If the judge's service cannot be used, or no answer can be read, the users' statements become
+    candidates verbatim: before an agent's context is compacted, too much is better than nothing.
+    Raises UsageError for a line that is not a message, OSError if the file cannot be read.
     """
     lines = transcript.expanduser().read_bytes().splitlines()
     messages, rows = read_conversation(lines), list[dict[str, Any]]()
@@ -138,11 +138,17 @@ def transcript_candidates(
         )
     except UsageError as error:
         return statements(messages, about), [f"what users stated is captured as it is: {error}"]
-    if found.unanswered and not rows:
-        problem = "what users stated is captured as it is: the judge's service did not answer"
+    lost, wrong = found.unanswered + found.unread, found.unusable - found.unread
+    if lost and not rows:
+        why = "service did not answer" if found.unanswered else "model gave no usable answer"
+        problem = f"what users stated is captured as it is: the judge's {why}"
         return statements(messages, about), [problem]
-    lost = found.unanswered + found.unusable
-    return rows, [f"{lost} of {found.parts} parts of the transcript gave nothing"] if lost else []
+    problems = []
+    if lost:
+        problems.append(f"parts of the transcript that gave nothing: {lost} of {found.parts}")
+    if wrong:
+        problems.append(f"extracted memories that were not in the requested form: {wrong}")
+    return rows, problems
 
 
 def spoken(messages: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> list[dict[str, Any]]:

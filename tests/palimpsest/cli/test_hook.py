@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from palimpsest.api import store
 from palimpsest.backends import embedded
 from palimpsest.cli.commands import hook as command
-from palimpsest.cli.demo.judge import JudgeServer
+from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.integrations import hook
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.embedder import load_engine
@@ -122,6 +122,11 @@ def test_captured_2_min_ago(
     assert f"(captured {words}, " in context(run(line, memory(TEXT)))
 
 
+def test_what_one_call_says_twice_was_captured_less_than_a_minute_ago(line: CommandLine) -> None:
+    told = context(run(line, memory(TEXT), memory(TEXT)))
+    assert "(captured less than a minute ago, " in told
+
+
 def test_an_empty_list_captures_nothing(line: CommandLine) -> None:
     assert context(run(line)) == hook.NOTHING_CAPTURED
 
@@ -202,6 +207,39 @@ def test_without_a_judge_what_users_stated_is_captured(
     assert SAID not in ran.err
     line("hook", "pre-compact", *PATIENT, stdin=call)
     assert len(line.ids()) == 2, "the same conversation once more"
+
+
+def memories_of(body: Any) -> Any:
+    """The memories in an answer of the judge's service."""
+    return body["content"][0]["input"]["memories"]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            lambda body: memories_of(body).append({}) or body,
+            "extracted memories that were not in the requested form: 1",
+        ),
+        (
+            lambda body: body["content"][0]["input"].clear() or body,
+            "what users stated is captured as it is: the judge's model gave no usable answer",
+        ),
+    ],
+    ids=["one memory", "the whole answer"],
+)
+def test_of_an_answer_in_another_form_the_rest_is_captured_or_what_users_stated(
+    line: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Any, told: str
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    call = transcript(tmp_path, *transcript_lines())
+    with JudgeServer() as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        server.always = Fault(change=change)
+        ran = line("hook", "pre-compact", *PATIENT, stdin=call)
+    assert told in ran.err
+    assert "parts of the transcript" not in ran.err
+    assert context(ran).startswith("Auto-captured 2 memories")
 
 
 def test_a_transcript_that_is_not_there_stops_nobody(line: CommandLine, tmp_path: Path) -> None:
@@ -323,6 +361,20 @@ def test_bad_candidates_do_not_stop_the_others(line: CommandLine) -> None:
     assert "Auto-captured 1 memory before compaction:" in context(ran)
     assert ran.err.count("palimpsest hook:") == len(bad)
     assert "secret" not in ran.err
+
+
+@pytest.mark.parametrize("again", ["ask", "refuse"])
+def test_a_forgotten_text_is_withheld_and_does_not_stop_the_others(
+    line: CommandLine, again: str
+) -> None:
+    run(line, memory(TEXT))
+    line.json("forget", *line.ids(), "--again", again)
+    ran = run(line, memory(TEXT), memory(POSTGRES))
+    assert context(ran).startswith(
+        "Auto-captured 1 memory before compaction:\n\n1. **decisions**: Use"
+    )
+    assert "a candidate is withheld: its text was forgotten" in ran.err
+    assert TEXT not in ran.err
 
 
 def test_store_missing(palimpsest: CommandLine) -> None:

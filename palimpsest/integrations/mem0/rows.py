@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 
 def row_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
-    """A memory in mem0's form; the ids are those of the latest member.
+    """A memory in mem0's form; its agent, app and run are those of the latest member.
 
     `created_at` is the time of the event, which mem0's `timestamp` sets.
     """

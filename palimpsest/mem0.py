@@ -80,10 +80,7 @@ class Memory:
         expiration_date: Any = items.UNSAID,
         data: str | None = None,
     ) -> Row:
-        """Change a memory's text or expiry, or add to its metadata.
-
-        ValueError for an unknown id, or if no change is given.
-        """
+        """Change text or expiry, or add to the metadata. ValueError if the id is unknown."""
         said = text if text is not None else data
         items.change(
             self.memories, items.known_by(self.memories, memory_id), said, metadata, expiration_date

@@ -1,7 +1,4 @@
-"""A session and tools for agents of OpenAI's SDK (docs/agents.md).
-
-Needs the extra `openai-agents`.
-"""
+"""For agents of OpenAI's SDK: a session and tools (docs/agents.md); needs extra `openai-agents`."""
 
 from __future__ import annotations
 
@@ -34,10 +31,9 @@ _log = logging.getLogger(__name__)
 class PalimpsestSession(SQLiteSession):
     """A conversation of one owner; the user's messages become memories.
 
-    The SDK keeps the history itself, item by item and verbatim, by default in a file in the store's
-    folder. With `infer`, the judge's model extracts memories; else each message becomes one.
-    Popping a user's message retracts the latest candidate with its text; clearing a session
-    retracts none.
+    The SDK keeps the history itself, item by item and verbatim, in a file in the store's folder.
+    With `infer`, the judge's model extracts memories; else each message becomes one. Popping a
+    user's message retracts the latest candidate with its text; clearing a session retracts none.
     """
 
     def __init__(
@@ -96,10 +92,7 @@ class PalimpsestSession(SQLiteSession):
 
 
 def _told(_context: Any, error: Exception) -> str:
-    """What a model reads about its own mistake or a refusal of the store; it quotes no memory.
-
-    Raises any other error.
-    """
+    """What a model reads about its mistake or a refusal; quotes no memory, raises other errors."""
     if isinstance(error, ModelBehaviorError):
         return "Nothing was changed: give the tool the arguments of its schema, and no others"
     if not isinstance(error, errors.PalimpsestError):

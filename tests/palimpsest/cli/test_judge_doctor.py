@@ -58,7 +58,7 @@ UNUSABLE = [
     ("anthropic", {"stop_reason": "refusal"}, "the model refused", "refuses to compare"),
     ("anthropic", {"stop_reason": "max_tokens", "content": []}, "cut off", "larger context"),
     ("openai-chat", CUT_OFF, "cut off", "larger context"),
-    ("openai-chat", THOUGHT, "not answer as it was asked", "thinking apart"),
+    ("openai-chat", THOUGHT, "not answer as it was asked", "thinking out of the answer"),
     ("openai-decisions", {"answers": []}, "no usable answer", "docs/judge.md"),
     ("systemone", {"answers": {}}, "no usable answer", "docs/judge.md"),
 ]

@@ -405,7 +405,7 @@ def test_an_answer_is_about_the_pair_that_was_seen(ada: Speaker) -> None:
     assert seen["decision_id"] == unseen["decision_id"]
     ada.store.review_different(*pair(seen))
     for answer in (ada.store.review_different, ada.store.review_same):
-        with pytest.raises(RefusedError, match="nothing waits"):
+        with pytest.raises(RefusedError, match="no question waits"):
             answer(*pair(seen))
     answered = ada.store.review_same(*pair(unseen))
     assert len(answered["memories"]) == 1
@@ -449,7 +449,7 @@ def test_a_join_is_confirmed_or_taken_out(ada: Speaker) -> None:
     ada.store.review_different(*pair(row), because="two keys")
     assert ada.store.next_review(owner_id=ada.name) is None
     assert reviews(ada)["fallback_reject"] == "reversed"
-    with pytest.raises(RefusedError, match="nothing waits"):
+    with pytest.raises(RefusedError, match="no question waits"):
         ada.store.review_same(*pair(row))
 
 

@@ -242,7 +242,7 @@ def test_faces_are_refused_where_a_row_cannot_have_one(
         bring(opened, path)
         opened.dedupe(force=True)
         to = tmp_path / f"cleaned{path.suffix}"
-        with pytest.raises(RefusedError, match="1 rows should say") as refused:
+        with pytest.raises(RefusedError, match="1 row cannot get") as refused:
             opened.export_source(path, to, texts="face", trust=True)
         assert refused.value.reason == "texts_stay"
         assert not to.exists()

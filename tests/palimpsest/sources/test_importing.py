@@ -424,7 +424,7 @@ def test_words_that_the_model_cannot_read_are_known_all_the_same(
     [
         ((), {}, "their model is unknown"),
         (("--model-of-vectors", "another"), {}, "they are of another"),
-        (NAMED, {"n0": vector_of("something else")}, "has a new vector"),
+        (NAMED, {"n0": vector_of("something else")}, "got another vector"),
     ],
 )
 def test_other_vectors_are_not_taken(

@@ -5,7 +5,7 @@ the presets on real streams (designs.py), `day` runs them on a day of an agent (
 `unrelated` shows what a minimum score leaves out (unrelated.py), `peers --quality` runs other
 systems' rules (peers.py), and `hour` an operator's hour with audits and thresholds (hour.py).
 Without data: `soak` runs a worker for half an hour (enduring.py), and `installed` lists the sizes
-of what an installation brings (installed.py).
+of all packages of an installation (installed.py).
 """
 
 from __future__ import annotations
@@ -99,14 +99,15 @@ def _compare(asked: argparse.Namespace) -> None:
 
 def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(FIGURES)}")
-    parser.add_argument("--small", action="store_true", help="only to try whether it runs")
+    known = f"of {', '.join(FIGURES)}; default: all"
+    parser.add_argument("names", nargs="*", metavar="NAME", help=known)
+    parser.add_argument("--small", action="store_true", help="only try whether everything runs")
     parser.add_argument("--full", action="store_true", help="a million events; half an hour")
     parser.add_argument(
-        "--against", metavar="REF", help="measure another commit, too, in turns, and compare"
+        "--against", metavar="REF", help="also measure another commit, in turns, and compare"
     )
     parser.add_argument(
-        "--rounds", type=int, default=3, help="of --against: the medians are of this many"
+        "--rounds", type=int, default=3, help="rounds of --against; the medians are taken over them"
     )
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument("--data", type=Path, help="a folder with real texts in streams/")

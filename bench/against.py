@@ -1,4 +1,4 @@
-"""Compares figures with another commit, in turns: machines differ, so speed is a ratio."""
+"""Compares figures with those of another commit, in turns: machines differ, ratios less."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The time of a backtest, compared with deciding the same history with an engine that is free."""
+"""The time of a backtest, compared with deciding the same history with an engine without cost."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def _diary(count: int) -> list[str]:
 
 
 def calls_by_length(scale: Scale) -> list[Measured]:
-    """Processor time of single calls with texts of one length: most lengths have windows."""
+    """Processor time of single calls, by the length of the texts; most need several windows."""
     held, rounds = scale.of(2, 20, 20), scale.of(2, 10, 20)
     found = []
     for words in LENGTHS:

@@ -1,4 +1,4 @@
-"""The time of cleaning a file, divided by that of embedding its distinct texts; and its joins.
+"""The time of cleaning a file, divided by that of embedding its distinct texts.
 
 The file has all rows of all streams in order, then commit subjects in their order: real texts with
 their real repeats, nothing added. `python -m bench.cleaning --data DIR` compares the joins of each

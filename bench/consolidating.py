@@ -45,7 +45,7 @@ def session_end(scale: Scale) -> list[Measured]:
 
 
 def _texts(count: int) -> list[str]:
-    """Texts of which half are made up, and the other half the same with another word at the end."""
+    """Made-up texts: half of them, and then the same ones with another word at the end."""
     half = [*islice(sentences(), count // 2)]
     return [*half, *(f"{text.rstrip('.')} indeed." for text in half)]
 

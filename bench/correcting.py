@@ -21,7 +21,7 @@ CORRECTIONS = [
 ]
 """Facts before and after a change, with a question that either answers."""
 FIRST = 8
-"""The first corrections are of eight kinds; those after them were written to find misses."""
+"""The first corrections, of eight different kinds; the others were written to find misses."""
 
 
 def corrections(scale: Scale) -> list[Measured]:

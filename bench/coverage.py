@@ -40,7 +40,7 @@ MIXES = {
 }
 """Shares of duplicates in the strata."""
 LABELS = 160
-"""The labels of an estimate of 200, without the fifth for random pairs."""
+"""The labels of the strata, in an estimate of 200 labels; a fifth is for random pairs."""
 
 Reorder = Callable[[str, str, list[str]], list[str]]
 """Makes the order of the second round from both seeds and the standing joins."""

@@ -86,7 +86,7 @@ class _Ticks:
 def growing(scale: Scale) -> list[Measured]:
     """The cost of a decision in one scope of a thousand, ten thousand and a hundred thousand texts.
 
-    Made-up sentences share 249 words, so that most of them have words in common; real ones do not.
+    Made-up sentences share 260 words, so most of them have words in common; real ones do not.
     """
     found = []
     for size in (1_000, 10_000, scale.of(20_000, 100_000, 100_000)):

@@ -79,7 +79,7 @@ class Row:
 
     @property
     def decided_at(self) -> datetime:
-        """Its own time to five minutes, if the stream has times; else the end of its day."""
+        """Its own time, rounded down to five minutes; in a stream without times, its day's end."""
         if self.timed:
             return self.at - timedelta(
                 minutes=self.at.minute % 5, seconds=self.at.second, microseconds=self.at.microsecond
@@ -508,9 +508,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench designs", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="a folder with streams/")
-    parser.add_argument("--presets", nargs="+", choices=DESIGNS, help="else all")
-    parser.add_argument("--streams", nargs="+", choices=STREAMS, help="else all")
-    parser.add_argument("--limit", type=int, help="rows of each stream, to try it")
+    parser.add_argument("--presets", nargs="+", choices=DESIGNS, help="default: all")
+    parser.add_argument("--streams", nargs="+", choices=STREAMS, help="default: all")
+    parser.add_argument("--limit", type=int, help="maximum number of rows per stream")
     parser.add_argument("--vectors", type=Path, help="a file that keeps embeddings between runs")
     parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the results, too")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")

@@ -1,8 +1,8 @@
-"""A bare transactional loop in its own process: `python -m bench.echo`, what a worker cannot beat.
+"""A bare transactional loop, which no worker can beat: `python -m bench.echo`.
 
 It reads candidates, and publishes each as a decision without deciding. Its only argument is a JSON
-object with its options: `together` publishes what waits in all partitions in one transaction of one
-producer, which nothing fences.
+object with its options. With `together`, a single producer publishes what waits in all partitions
+in one transaction, so nothing fences a worker that has lost a partition.
 """
 
 from __future__ import annotations

@@ -105,12 +105,12 @@ async def _send(made: Installation, records: Sequence[Record]) -> None:
 # -- soak ------------------------------------------------------------------------------------------
 
 LOADED = 2_000
-"""Candidates that the worker may have loaded, so that its ledgers are full at the beginning: with
-the usual 80,000 they would grow all the time."""
+"""Candidates that the worker may have loaded: few, so that its ledgers are full when a run begins.
+With the usual 80,000 they would grow all the time."""
 OFFERED_FIRST = 20_000
-"""Records before it begins, to fill the caches of the latest texts, which hold some thousands."""
+"""Records offered before the run, to fill caches that hold some thousands of recent texts."""
 EACH = 20
-"""Candidates per owner, few, so that new owners come all the time, and others must leave."""
+"""Candidates per owner: few, so that new owners keep coming, and others must leave memory."""
 MINUTES = 30.0
 SAMPLE_SECONDS = 1.0
 SETTLE_SECONDS = 60
@@ -224,8 +224,8 @@ def main(arguments: Sequence[str]) -> list[Measured]:
     """Run `python -m bench soak` with its arguments."""
     parser = argparse.ArgumentParser(prog="python -m bench soak", description=soak.__doc__)
     parser.add_argument("--minutes", type=float, default=MINUTES)
-    parser.add_argument("--rate", type=float, help="records a second; half of the measured rate")
-    parser.add_argument("--small", action="store_true", help="only to try whether it runs")
+    parser.add_argument("--rate", type=float, help="records a second; default: half the maximum")
+    parser.add_argument("--small", action="store_true", help="only try whether it runs")
     asked = parser.parse_args(arguments)
     minutes = 0.1 if asked.small else asked.minutes
     return soak(Scale("small" if asked.small else "normal"), minutes, asked.rate)

@@ -43,9 +43,9 @@ def failover(scale: Scale) -> list[Measured]:
         stood_by = [_fail_over(made, f"standby {n}", standby=True) for n in range(ROUNDS)]
         anew = [_fail_over(made, f"anew {n}", standby=False) for n in range(ROUNDS)]
     note = (
-        f"{size} decisions, {PARTITIONS} partitions, two workers, the other one never had those of"
-        f" the killed one; less the session of {SESSION_SECONDS:.0f} s, which ends up to a"
-        " heartbeat (1 s) earlier"
+        f"{size} decisions, {PARTITIONS} partitions, two workers, of which the survivor never had"
+        f" the partitions of the other; without the session of {SESSION_SECONDS:.0f} s, which may"
+        " end a heartbeat (1 s) early"
     )
     name = "fail-over after SIGKILL"
     return [

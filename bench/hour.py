@@ -311,7 +311,7 @@ def _certified(hour: Hour, goal: Goal, label: Callable[[], None]) -> dict[str, A
     joins, wrong = hour.wrong()
     opened = hour.json("audit", "open", "--target", str(goal.target))
     if opened["joins"] != joins:
-        raise RuntimeError(f"an audit of {opened['joins']} joins, where {joins} stand")
+        raise RuntimeError(f"an audit of {opened['joins']} joins, although {joins} stand")
     label()
     status = hour.json("audit", "certify")
     hour.ran("audit", "check", "--max", str(goal.target))
@@ -355,8 +355,10 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench hour", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="a folder with pairs/, streams/")
     parser.add_argument("--rows", type=int, default=20_000, help="texts; default 20,000")
-    parser.add_argument("--target", type=float, default=0.02, help="of wrong joins; default .02")
-    parser.add_argument("--no-page", action="store_true", help="label in the terminal alone")
+    parser.add_argument(
+        "--target", type=float, default=0.02, help="share of wrong joins; default .02"
+    )
+    parser.add_argument("--no-page", action="store_true", help="label only in the terminal")
     parser.add_argument("--keep", type=Path, help="a new folder for the store, which is kept")
     asked = parser.parse_args(arguments)
     goal = Goal(target=asked.target, page=not asked.no_page)

@@ -34,7 +34,7 @@ class InstalledSize:
 def main(arguments: Sequence[str]) -> None:
     """Print a table, and the sum."""
     parser = argparse.ArgumentParser(prog="python -m bench installed", description=__doc__)
-    parser.add_argument("--extras", default="", help="of it, such as serve,lancedb; else the base")
+    parser.add_argument("--extras", default="", help="extras such as serve,lancedb; default: none")
     parser.add_argument("--of", default="palimpsest-memory", help="the distribution")
     asked = parser.parse_args(arguments)
     try:

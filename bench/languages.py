@@ -1,8 +1,8 @@
-"""By language: false joins, recall by rule and reach: `python -m bench.languages --data DIR`.
+"""False joins, recall by rule, and reach, by language: `python -m bench.languages --data DIR`.
 
-PAWS-X, pair by pair: in every pair, a newcomer meets one candidate. `labelled_e2e`, owner by owner:
-how many of the newcomers with a duplicate are joined to one by a rule, or referred to the judge
-with one. Exact repeats are left out everywhere.
+PAWS-X is read pair by pair: in every pair, a newcomer meets one candidate. `labelled_e2e` is read
+owner by owner: a newcomer that has a duplicate is reached if a rule joins it to one, or the judge is
+asked about the two. Exact repeats are left out everywhere.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def rebuild(scale: Scale) -> list[Measured]:
             helped.append(
                 count / _seconds_of_rebuild(store, partial(FoldingProcess, store.log.path))
             )
-    note = f"{count} events of {OWNERS} owners; the comparison apart"
+    note = f"{count} events of {OWNERS} owners; without the comparison"
     name = "rebuild of both projections"
     return [
         Measured(name, "events/s", alone, 20_000, note=note),

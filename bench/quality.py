@@ -109,7 +109,7 @@ def read_pairs(file: Path, part: str = "all") -> list[Pair]:
 
 
 def write_part(data: Path, part: str, to: Path) -> None:
-    """The rows of a part in one file, as `evaluate` and `calibrate` read them."""
+    """Write the rows of a part to one file, as `evaluate` and `calibrate` read them."""
     lines = [
         line
         for name in SETS

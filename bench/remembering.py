@@ -71,20 +71,24 @@ NAMES = {
 """The owner of each day; declared as a name together with *the user* and *I*."""
 SESSIONS, SESSION_ROWS = 50, 20
 OF_OTHERS = ("i ", "i'", "my ")
-"""How rows begin that are left out: other people say them of themselves, and *I* is the owner."""
+"""How rows begin in which other people speak of themselves: left out, because *I* is the owner."""
 FACTS = [
     orjson.loads(line) for line in Path(__file__).with_name("day.jsonl").read_bytes().splitlines()
 ]
-"""Of 29 days, one in German and one in Japanese: facts in five wordings, with a question; what is
-so `after` a change, if one comes; and of twenty days what is `near` a fact, but another one."""
+"""The facts of 29 days, one of them in German and one in Japanese, each in five wordings, with a
+question. `after` is the fact after a change, if it changes. On twenty days some facts have texts
+`near` them, which state something else."""
 
 
 Gold = tuple[int, bool]
-"""Which fact a row says, and whether it says what is so after the change."""
+"""The number of the fact that a row states, and whether it states it after the change."""
 
 
 class GoldJudge(LabelJudge):
-    """Always right: the same fact, a change of it, or another one; other rows have a fact each."""
+    """A judge that always knows whether two rows state the same fact, a change of it, or two facts.
+
+    Each row about no fact of the day counts as a fact of its own.
+    """
 
     def __init__(
         self, gold: dict[str, Gold], labels: dict[str, str], texts: dict[str, str], rules: Rules
@@ -127,12 +131,13 @@ class Told(Driven):
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What a preset made of a day. `memories` are those of the facts, of 100 wordings and changes.
+    """What a preset made of a day, whose facts have 100 wordings and eight changes.
 
-    `mixed` of them, or of those of what is near a fact, hold something else, too. `lost` are the
-    changes that a stale fact answers before, or that are not among the answers at all; `kept` the
-    questions about what did not change that are still answered by it first; `judged` the pairs that
-    the judge was asked about.
+    `memories` counts the memories with these texts. `mixed` counts those of them that also hold
+    something else, and those that hold a text near a fact with something else. `lost` are the
+    changed facts whose question a stale text answers first, or nothing does. `kept` counts the
+    questions about unchanged facts whose first hit answers them, `judged` the pairs that the judge
+    was asked about.
     """
 
     day: str
@@ -243,9 +248,9 @@ def _fact(row: Row, gold: dict[str, Gold]) -> str:
 
 
 def _recalled(day: str, folder: Path, now: datetime) -> tuple[tuple[str, ...], int]:
-    """The changes that do not answer their question before the old fact does, then.
+    """The changed facts that do not answer their question before the old ones do.
 
-    And how many questions about what did not change a wording of it answers first of all.
+    Also the number of questions about unchanged facts whose first hit answers them.
     """
     lost, kept = [], 0
     with Palimpsest.open(folder, create=False) as store:
@@ -266,9 +271,12 @@ def _recalled(day: str, folder: Path, now: datetime) -> tuple[tuple[str, ...], i
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run every preset on days of one person each; print a table."""
     parser = argparse.ArgumentParser(prog="python -m bench day", description=__doc__)
-    parser.add_argument("--data", type=Path, help="a folder with streams/, else made-up rows")
+    parser.add_argument("--data", type=Path, help="a folder with streams/; default: made-up rows")
     parser.add_argument(
-        "--presets", nargs="+", choices=[*DESIGNS, "multilingual"], help="else the six of one model"
+        "--presets",
+        nargs="+",
+        choices=[*DESIGNS, "multilingual"],
+        help="default: those of the default model",
     )
     parser.add_argument("--days", nargs="+", choices=NAMES, default=["home", "work"])
     parser.add_argument("--json", action="store_true", help="one JSON object a line")

@@ -64,7 +64,7 @@ class ScratchStore:
         self.session.begin()
 
     def ingest(self, texts: Iterable[OwnedText], source: str = "bench") -> float:
-        """Seconds until all are decided, committed and visible in both projections."""
+        """Ingest texts; returns the seconds until all are committed and in both projections."""
         begun = time.perf_counter()
         for _ in self.outcomes(texts, source):
             pass
@@ -72,7 +72,7 @@ class ScratchStore:
         return time.perf_counter() - begun
 
     def outcomes(self, texts: Iterable[OwnedText], source: str = "bench") -> Iterator[Outcome]:
-        """The outcome of each text."""
+        """Decide on texts; yields the outcome of each."""
         with ReadAhead(inputs(texts, source)) as rows:
             for window in run(self.session.writer, rows, self.session.serve):
                 yield from window

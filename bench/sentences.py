@@ -11,7 +11,7 @@ PARTS = Path(__file__).with_name("sentences.txt")
 
 
 def sentences(seed: int = 1) -> Iterator[str]:
-    """Distinct sentences of 6 to 26 words, up to some nine million."""
+    """Distinct sentences of 6 to 26 words, up to some eight million."""
     parts = [block.split("\n") for block in PARTS.read_text("utf-8").strip().split("\n\n")]
     chance = random.Random(seed)
     seen: set[tuple[str, ...]] = set()

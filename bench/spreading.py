@@ -122,10 +122,10 @@ def throughput(scale: Scale) -> list[Measured]:
 
 
 def _run(scale: Scale, partitions: int, rate: float, count: int) -> Run:
-    """Offer `count` candidates before the timed ones.
+    """Time a worker on `count` candidates, after as many others that are not timed.
 
     A new broker takes twice as long for each of its first thousands of records, and a worker
-    connects at each partition's first transaction: without the extra candidates, the backlog from
+    connects at each partition's first transaction: without the other candidates, the backlog from
     that time would last for the whole run.
     """
     texts = [text for _, text in distinct(scale.data, count)]

@@ -1,7 +1,7 @@
 """How well the memories made from a labelled stream agree with its gold clusters.
 
-The stream goes through a real store, first as it is, and then with a judge that answers by the gold
-labels, which shows the most that the gray zone could gain, and how many questions it would take.
+The stream goes through a real store. Then a judge answers the pending questions by the gold labels:
+this shows how much a judge could gain at most in the gray zone, and with how many questions.
 """
 
 from __future__ import annotations

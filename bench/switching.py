@@ -54,7 +54,7 @@ def switch(scale: Scale) -> list[Measured]:
             "another model's vectors recorded, after a kill",
             "texts/s",
             [embedded / embedding],
-            note=f"{note}; killed after {count - embedded:,}, the others {embedded:,} once each",
+            note=f"{note}; killed after {count - embedded:,}, the other {embedded:,} once each",
         ),
         Measured("- the most memory of it", "MB", [most]),
         Measured("the switch to it", "s", [switching], note=note),

@@ -32,7 +32,7 @@ QUESTIONS = [
 ]
 """Questions, and what a text that answers them matches (`answered_by`), or the `fact` itself."""
 OF_ONE = frozenset("pet diet phone time address preference".split())
-"""Corrections about which no extractor has remembered anything."""
+"""Kinds of corrections about whose subjects the extractors have remembered nothing."""
 DAYS = frozenset({"home", "work", "studio", "chat", "harbour"})
 """Days whose questions are asked: the scores in use were measured with these."""
 
@@ -129,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the curve of every model that has its own minimum score."""
     parser = argparse.ArgumentParser(prog="python -m bench unrelated", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="a folder with streams/")
-    parser.add_argument("--models", nargs="+", default=[*MIN_SCORES], help="else all that ship")
+    parser.add_argument("--models", nargs="+", default=[*MIN_SCORES], help="default: all that ship")
     given = parser.parse_args(arguments)
     questions = [*asked(given.data)]
     unanswered = [not one.right for one in questions]

@@ -24,7 +24,7 @@ create table if not exists embedded (
 class KeptVectors:
     """An engine that embeds each text once per model and engine, on the thread that made it.
 
-    An interrupted run continues where it was.
+    An interrupted run continues where it stopped.
     """
 
     def __init__(self, file: Path, engine: Engine) -> None:

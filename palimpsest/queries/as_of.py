@@ -30,7 +30,7 @@ _REINSTATED = "SELECT decision_id FROM events WHERE event = 'reinstated' AND pos
 class Counts:
     """Totals over many ledgers; `waiting` counts the questions that the judge has not answered.
 
-    `folded` counts standing joins of exact repeats whose texts differ beyond the sentence's start.
+    `folded` counts standing joins of texts that differ in more than the case at a sentence's start.
     """
 
     candidates: int = 0

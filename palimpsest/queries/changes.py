@@ -46,7 +46,7 @@ class ChangeFeed:
     def page(self, owner_id: str | None, after: int | str, limit: int) -> Changes:
         """The changes after the `next` of a page, of one owner or of all; empty at the end.
 
-        UsageError if `after` is not the `next` of any page.
+        UsageError if `after` is beyond the log's end, or no event of the owner's.
         """
         position, head = self.position(owner_id, after), self._reader.log.head()
         return cast("Changes", orjson.loads(self._page(owner_id, position, limit, head)))
@@ -102,7 +102,7 @@ class ChangeFeed:
         return (recorded for recorded in log.after(after, limit) if recorded.position <= head)
 
     def _take_replay(self, owner_id: str, after: int) -> _Replay:
-        """The owner's memories as of a position: the nearest replay that was kept, continued."""
+        """Take the nearest kept replay of an owner, and continue it to a position."""
         kept = self._kept.get(owner_id, [])
         before = [replay for replay in kept if replay.position <= after]
         if before:
@@ -131,7 +131,7 @@ class ChangeFeed:
 
 
 class _Replay:
-    """An owner's ledger as of its event at a position, and which memories a page has changed."""
+    """An owner's ledger as of `position`, and the memories that the current page has changed."""
 
     def __init__(self, owner_id: str) -> None:
         self.ledger = Ledger(owner_id)
@@ -141,7 +141,7 @@ class _Replay:
         self._touched: set[str] = set()
 
     def note(self, recorded: Recorded) -> tuple[Change, int]:
-        """Fold an event of the page; returns what it did, and how many members it adds to it."""
+        """Fold an event of the page; returns what it did, and how many members the page gains."""
         happened, touched = self.follow(recorded)
         more = _changed(touched).difference(self._touched)
         self._touched |= more

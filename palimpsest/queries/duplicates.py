@@ -28,7 +28,7 @@ TAG_DIGITS = 16
 
 
 class DuplicateCheck(TypedDict):
-    """Whether a candidate is a duplicate, and of which memory.
+    """Whether a candidate is a duplicate, and of which memory, in the form of `namespaced`.
 
     `similarity_score` is set only for `SemanticSimilar`. `check_duration_ms` is in milliseconds.
     """
@@ -65,7 +65,7 @@ def reason_of(decision: str) -> Reason | None:
 
 
 def duplicate_check(answer: Checked, owner_id: str, namespace: str) -> DuplicateCheck:
-    """The answer to a check in the document's form; a known candidate is an exact match."""
+    """The answer to a check in the form of `namespaced`; a known candidate is an exact match."""
     known = answer["result"] == "known"
     reason: Reason | None = "ExactMatch" if known else reason_of(answer["decision"])
     memory_id = answer["memory_id"] if reason else None
@@ -96,5 +96,5 @@ def dedup_result(answer: Checked) -> DedupResult:
 
 
 def hash_tag(text_hash: str) -> str:
-    """A memory's tag in the document: `hash:sha256:` and 16 digits."""
+    """A memory's tag in the form of `namespaced`: `hash:sha256:` and 16 digits."""
     return f"{HASH_TAG}{text_hash[:TAG_DIGITS]}"

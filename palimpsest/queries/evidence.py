@@ -25,8 +25,8 @@ def evidence_of(reader: Reader, event_id: str) -> Evidence | None:
 def explained(evidence: Evidence, entry: Entry, policies: Mapping[str, Policy]) -> dict[str, Any]:
     """The evidence of a candidate's decision, with `thresholds`.
 
-    `thresholds` lists the policy's thresholds for the candidate's namespace, highest first, each
-    with its `check`, `at_least` and outcome.
+    `thresholds` lists the policy's thresholds for the candidate's namespace, in the order of its
+    checks, each with its `check`, `at_least` and outcome (`then`).
     """
     document = to_json(evidence, exclude_none=True)
     policy = policies.get(evidence.policy)

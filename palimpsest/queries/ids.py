@@ -42,7 +42,7 @@ class ResolvedId(NamedTuple):
 
 
 def full_id(reader: Reader, typed: str, *kinds: Kind) -> str:
-    """Expand an abbreviated id, or take the id out of a URN; others are as `bare` returns them.
+    """Expand an abbreviated id, or take the id out of a URN; return any other as `bare` does.
 
     A memory's id is that of its earliest candidate, a dead letter's that of its decision. Raises
     UsageError if the id is blank, too short, or ambiguous; the error then lists the possible ids.
@@ -95,7 +95,7 @@ def members(reader: Reader, memory_id: str) -> int:
 def require_owned(reader: Reader, owner_id: str | None, *ids: str | None) -> None:
     """Raise RefusedError, as for unknown ids, if one of these is not this owner's.
 
-    Ids are of candidates (so of memories) and decisions. Without an owner, any id will do.
+    They are ids of candidates, memories or decisions. Without an owner, any id is accepted.
     """
     if owner_id is None:
         return
@@ -108,7 +108,10 @@ def require_owned(reader: Reader, owner_id: str | None, *ids: str | None) -> Non
 
 
 def forgetting_of(reader: Reader, owner_id: str, forgotten: str) -> Retracted:
-    """The first event of this owner's request to forget, by its id; RefusedError for any other."""
+    """The first event of this owner's request to forget, which is named by its id.
+
+    Raises RefusedError if the id names no such request.
+    """
     try:
         recorded = reader.log.find(event_id(event_id(forgotten, FORGET), "0"))
     except ValueError:
@@ -120,7 +123,7 @@ def forgetting_of(reader: Reader, owner_id: str, forgotten: str) -> Retracted:
 
 
 def bare(reader: Reader, given: Any) -> Any:
-    """Replace URNs, and UUIDs written in another way, in an id, several ids or a selection.
+    """Replace URNs and other spellings of UUIDs by plain ones, in an id, ids or a selection.
 
     Raises UsageError for a malformed URN, or one whose owner or namespace is not the id's.
     """
@@ -136,9 +139,10 @@ def bare(reader: Reader, given: Any) -> Any:
 
 
 def _usual(some_id: str) -> str:
-    """A UUID as this system writes it, such as from one in capitals, or the only one in a text.
+    """A UUID as this system writes it, from one in capitals, or the only one in a text.
 
-    Models and people copy an id with what stands around it, as in `"…"` and `(id …, 2026-01-31)`.
+    Models and people copy an id with its surroundings, as in `"…"` and `(id …, 2026-01-31)`. Any
+    other text is returned unchanged.
     """
     found = _WITHIN.findall(some_id)
     some_id = found[0] if len(found) == 1 else some_id

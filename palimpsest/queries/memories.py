@@ -88,7 +88,8 @@ def require_future(reader: Reader, until: datetime | None) -> None:
 def to_expire(reader: Reader, some_id: str, expires_at: datetime | None) -> list[str]:
     """The candidates that must expire at a time for the memory of this id to expire then.
 
-    These are all members that would live longer; if there are none, the memory's speaker.
+    These are all members that would live longer; if there are none, the memory's speaker. Empty if
+    the memory expires then already.
     """
     memory = _entry(reader.ledger(owner_of(reader, some_id)), some_id).memory
     if memory.expires_at == expires_at:

@@ -99,7 +99,7 @@ def _exact(newer: Entry, older: Entry, join: Edge | None) -> Step:
 
 
 def _by_cosine(seen: dict[str, Any]) -> tuple[str, ...]:
-    """The checks whose thresholds apply to a cosine; one only if the guard accepts the pair."""
+    """The checks that judge a cosine; `near_identical` only if the guard accepts the pair."""
     accepted = seen.get("near_identical") and not seen.get("cues")
     return ("cosine", "near_identical") if accepted else ("cosine",)
 
@@ -129,7 +129,7 @@ def _windows(
 
 
 def _words_in_common(seen: dict[str, Any], thresholds: list[dict[str, Any]]) -> Step:
-    """The Jaccard similarity; for a considered neighbour it is recorded from a threshold on."""
+    """The Jaccard score; a considered neighbour has one only if it reached a threshold."""
     step = _measured("Jaccard", seen.get("jaccard"), thresholds, ("tokens",))
     if seen and step["share"] is None and step["marks"]:
         step |= {"found": f"less than {min(step['marks']):g}", "outcome": "below"}

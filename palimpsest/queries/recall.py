@@ -56,8 +56,8 @@ def recall(
 ) -> Hits:
     """The nearest memories now, or as of a position or time by folding the log.
 
-    They come from the owner's ledger. For a large owner who is not in memory they come from
-    LanceDB, if it is installed and has enough of the owner's memories. While the model is down,
+    They come from the owner's ledger, or, for a large owner who is not in memory, from LanceDB, if
+    it is installed and has enough of the owner's memories. While the model is down,
     memories are found by words, as texts without a vector always are. With `fold`,
     indistinguishable memories are shown once. `unrecorded` has, by memory id, the time of a use
     that is not in the log yet. Decay is computed with these uses, too, unless `as_of` is given.
@@ -216,7 +216,7 @@ def _has_one(hit: Recalled, names: Collection[str]) -> bool:
 def _vector_of(
     reader: Reader, text: str, policy: Policy, in_force: Policy, *, again: bool = False
 ) -> Query | None:
-    """The vector of a question by the policy's model, or of a name, which is asked for `again`.
+    """The vector of a question by the policy's model, or of a name, which is kept for `again`.
 
     None if the model is down and the policy continues without it.
     """

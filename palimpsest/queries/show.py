@@ -89,7 +89,7 @@ SELECT count(*) AS n FROM (
               substr(text, length(owner_id) + 1), '^(''?s)? |^[はの]'))::INT > 1
 )
 """
-"""Owners whom their texts call by several names, none of which is declared."""
+"""Owners without declared names whose texts call them by several names."""
 _PENDING = "SELECT count(*) AS n FROM candidates WHERE pending AND living"
 _JUDGED = """
 SELECT count(*)::BIGINT AS verdicts, coalesce(sum(calls), 0) AS calls,
@@ -172,7 +172,7 @@ def decisions(
     limit: int,
     as_of: AsOf | None = None,
 ) -> list[DecisionRow]:
-    """The latest decisions that match, newest last; with a position, as of then."""
+    """The latest decisions that match, newest last; with `as_of`, as they were then."""
     reader.refresh()
     position = None if as_of is None else position_as_of(reader.log, as_of, owner_id)
     given = {
@@ -232,7 +232,7 @@ def show(reader: Reader, member_id: str, as_of: AsOf | None = None) -> ShownMemo
 
 
 def _timeline_of(reader: Reader, candidate_id: str, as_of: AsOf | None) -> tuple[Ledger, Timeline]:
-    """The ledger of a candidate's owner, and the owner's timeline, both as of then."""
+    """The ledger of a candidate's owner, and the owner's timeline, both at `as_of`."""
     owner_id = owner_of(reader, candidate_id)
     position = None if as_of is None else position_as_of(reader.log, as_of, owner_id)
     ledger, timeline = Ledger(owner_id), Timeline()
@@ -321,9 +321,9 @@ def _looked_at(evidence: Evidence | None, edge: Edge | None) -> Any:
 
 
 def show_candidate(reader: Reader, candidate_id: str, as_of: AsOf | None = None) -> ShownCandidate:
-    """A candidate, its decision with the evidence of the latest one, its joins and its memory.
+    """A candidate, its decision, the evidence of its latest decision, its joins and its memory.
 
-    The `timeline` lists the events about it since.
+    The `timeline` lists the events about the candidate.
     """
     ledger, timeline = _timeline_of(reader, candidate_id, as_of)
     entry = ledger.entries[candidate_id]

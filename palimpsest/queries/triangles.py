@@ -27,7 +27,7 @@ class Triangle(TypedDict):
 def triangles(reader: Reader, owner_id: str, at_least: float, limit: int) -> list[Triangle]:
     """An owner's triangles by cosine, the nearest first.
 
-    Either the separation may be wrong, or the join of the third, which may belong to the other.
+    Either the separation may be wrong, or the third may belong to the other instead.
     """
     ledger = reader.ledger(owner_id)
     found = [
@@ -42,7 +42,7 @@ def triangles(reader: Reader, owner_id: str, at_least: float, limit: int) -> lis
 
 
 def _separated(ledger: Ledger) -> Iterator[tuple[Entry, Entry]]:
-    """The living candidates in two memories that a person called different, in both orders."""
+    """The living candidates in two memories that a person separated: each pair in both orders."""
     for some_id, others in ledger.statements.items():
         for other_id in others:
             if some_id > other_id:

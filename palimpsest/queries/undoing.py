@@ -140,10 +140,10 @@ def request_for(
 
 
 def escalated(reader: Reader, request: AboutJoins) -> AboutJoins:
-    """An agent's request, as a person's if one spoke last of the named pairs.
+    """An agent's request, made a person's if a person spoke last about the named pairs.
 
     That person, who used `merge`, `confirm` or `separate`, may be the caller. `asked` is the digest
-    of the agent's request, so that a repeat gets the first answer, whoever must ask by then.
+    of the agent's request, so that a repeat gets the first answer, whatever rank it needs by then.
     """
     named = request.decision_id
     if isinstance(request, UnmergeRequest):
@@ -163,7 +163,7 @@ def escalated(reader: Reader, request: AboutJoins) -> AboutJoins:
 
 
 def _last_speaker(ledger: Ledger, joins: Iterable[Edge]) -> Speaker:
-    """A person, if one spoke last of a join's pair or took the join out; else an agent."""
+    """`person` if a person spoke last about a join's pair, or took the join out; else `agent`."""
     ranks: list[Rank] = ["agent"]
     for join in joins:
         if (stated := statement_on(ledger, join.newer.id, join.older.id)) is not None:
@@ -229,7 +229,7 @@ def _owner_of(reader: Reader, event: AnyEvent, request_id: str) -> str:
 
 
 def _reinstatement(reader: Reader, request_id: str, decision_id: str) -> AnyEvent:
-    """The event by which a request brought a join back; it follows those of what it took back."""
+    """The event by which a request brought a join back, after it took the consequences back."""
     first, owner = reader.log.of_request(request_id)[0], reader.log.owner_of(decision_id)
     assert owner is not None, "a join that came back was recorded"
     later = (one.event for one in reader.log.of_owner(owner, after=first.position - 1))
@@ -294,7 +294,7 @@ class _Naming:
         self._by = by
 
     def undo(self, event: AnyEvent) -> Request[Any]:
-        """The request that undoes an event, as things are now.
+        """The request that undoes an event in the current state.
 
         What was done as a consequence of a reversal is undone with that reversal.
         """
@@ -339,8 +339,8 @@ class _Naming:
     def undo_whole(self, cause: str, owner_id: str | None) -> Request[Any] | None:
         """The request that undoes everything a request hid or un-merged; None if it did neither.
 
-        Without an owner it covers all owners; the log finds one of them by the request's id. An
-        agent un-merges one join at a time, by its own rank.
+        Without `owner_id` the new request covers all owners. An agent brings back one join at a
+        time, by its own rank.
         """
         if any(one.cause == cause for one in self.ledger.retractions.values()):
             chosen = Selection(owner_id=owner_id, cause=cause)
@@ -447,7 +447,7 @@ class _Naming:
         return RestoreRequest(selection=self._only(entry.id), **self.said)
 
     def _require_not_forgotten(self, candidate_id: str, other_than: str | None = None) -> None:
-        """RefusedError if another forgetting hides a candidate: that has an id of its own."""
+        """RefusedError if another request has forgotten a candidate: it is undone by its own id."""
         forgotten = self.ledger.entries[candidate_id].forgotten
         if forgotten is not None and forgotten.cause != other_than:
             raise RefusedError("not_undoable", "another request has forgotten it since")

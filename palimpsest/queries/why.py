@@ -201,8 +201,9 @@ def _reasons(
     ledger = reader.ledger(newer.fields.owner_id)
     yield from _separated(reader, ledger, older, newer)
     if older.fields.namespace != newer.fields.namespace:
-        names = f"{older.fields.namespace} and {newer.fields.namespace}"
-        yield {"reason": "namespace", "detail": f"only one namespace is compared at once: {names}"}
+        names = f"these are in {older.fields.namespace} and {newer.fields.namespace}"
+        detail = f"texts are compared only within one namespace: {names}"
+        yield {"reason": "namespace", "detail": detail}
         return
     hidden = [name for name, entry in (("older", older), ("newer", newer)) if not entry.living]
     if hidden:
@@ -224,7 +225,8 @@ def _reasons(
         yield {"reason": "no_check", "detail": f"the policy {policy.name} has no check that runs"}
     elif evidence.down:
         missing = " and ".join(evidence.down)
-        yield {"reason": "uncompared", "detail": f"it was not compared: no {missing} on arrival"}
+        detail = f"the newer one was not compared: on its arrival there was no {missing}"
+        yield {"reason": "uncompared", "detail": detail}
     elif (seen := _seen(ledger, evidence.neighbours, older)) is None:
         yield from _unseen(reader, policy, older, newer, arrival.position - 1)
     else:
@@ -400,7 +402,7 @@ def _unasked(policy: Policy, newer: Entry, seen: Neighbour, evidence: Evidence) 
     if not policy.judge.enabled:
         detail = f"the policy {policy.name} asks no judge"
     elif seen.candidate_id in evidence.asked:
-        detail = "the judge's answer about another text came first, so that it gave none about this"
+        detail = "the judge's answer about another text came first, so it gave none about this one"
     elif evidence.asked:
         detail = f"the judge was asked about other texts: {', '.join(evidence.asked)}"
     else:

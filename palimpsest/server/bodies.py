@@ -127,7 +127,7 @@ class NewMemories(Strict):
 
 
 class SaidMessage(BaseModel):
-    """A message as chats have them; other fields, such as calls of tools, are passed over."""
+    """A message as chats have them; other fields, such as tool calls, are ignored."""
 
     model_config = ConfigDict(
         frozen=True, hide_input_in_errors=True, json_schema_extra=_undescribed
@@ -267,7 +267,7 @@ class ForgetAll(Strict):
 
 
 class TakeBody(Strict):
-    """What to undo or redo. With a dry run's `token`, only if the result is what that showed."""
+    """What to undo or redo. With a dry run's `token`, it fails if the result would differ."""
 
     id: SomeId = Field(
         description="An answer's `undo`, `decision_id` or `event_id`, or a memory's id for its"
@@ -364,7 +364,7 @@ class ForgottenAll(TypedDict):
 
 
 class FeedQuery(Strict):
-    """What comes after a page's `next`; if nothing has yet, waits up to `wait` seconds.
+    """What comes after a page's `next`; if there is nothing yet, waits up to `wait` seconds.
 
     Reviewers and operators may give a position of the log.
     """

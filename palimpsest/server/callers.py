@@ -79,7 +79,7 @@ class Authenticator:
         if tokens is None:
             return set()
         before, self._known = self._known, _known_by(tokens)
-        _log.info("the file of tokens has changed: %d tokens are known", len(self._known))
+        _log.info("the file of tokens has changed; known tokens: %d", len(self._known))
         return {known[2].name for known in before if known not in self._known}
 
     def caller(self, authorization: str | None) -> Caller:

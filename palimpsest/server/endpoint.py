@@ -56,7 +56,7 @@ def write_endpoint(folder: Path, endpoint: Endpoint) -> None:
 
 
 def read_endpoint(folder: Path) -> Endpoint | None:
-    """The address of the store's current or last server; None if there is none."""
+    """The address of the store's current or last server; None if the file has none."""
     try:
         return Endpoint.model_validate_json((folder / ENDPOINT_FILE).read_bytes())
     except (OSError, ValidationError):
@@ -92,7 +92,7 @@ class OnlyServer:
         remove_endpoint(self._folder)
 
     def end(self) -> None:
-        """Remove the address, release the lock: another server may start while this one closes."""
+        """Remove the address and release the lock, so that another server can start meanwhile."""
         if self._lock.held:
             remove_endpoint(self._folder)
             self._lock.release()

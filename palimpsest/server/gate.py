@@ -225,7 +225,7 @@ class Gate:
 
 
 def _require_utf8(*parts: bytes) -> None:
-    """Refuse an address that is not UTF-8: with its bytes replaced, two owners would be one."""
+    """Refuse an address that is not UTF-8: decoded with replacements, two owners could be one."""
     try:
         for part in parts:
             unquote_to_bytes(part.decode("ascii")).decode()

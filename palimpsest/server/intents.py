@@ -104,7 +104,7 @@ OF_REQUESTS = frozenset({"events", "event_id", "carried_out", "cause", "undo"})
 IDS = frozenset(
     "memory_id memory_ids candidate_id decision_id a b face selection forgotten".split()
 )
-"""Fields of requests with ids."""
+"""Fields of requests that hold ids."""
 
 Answer = TypeVar("Answer")
 
@@ -183,8 +183,9 @@ class Intents:
     ) -> builtins.list[JsonObject]:
         """Add a conversation, all or nothing; returns the outcome of each memory, with its text.
 
-        The judge's model extracts memories, or each message is stored as it is; if `infer` is None,
-        the model does so if a judge is configured. With a known key nothing is extracted again.
+        With `infer`, the judge's model extracts the memories; without it, each message is stored as
+        it is. None means with `infer` if a judge is configured. With a known key nothing is
+        extracted again.
         """
         known = None if self._key is None else await self._store.call(self._known_outcomes)
         if known is None:
@@ -260,7 +261,7 @@ class Intents:
         return row
 
     def _id_of(self, number: int) -> str:
-        """The id of a memory without one, from the key and its number; a long one is hashed."""
+        """The id for a memory that has none: the key and its number, hashed if that is too long."""
         named = f"{self._key}/{number}"
         return named if len(named) <= LONGEST_NAME else digest(named.encode())
 
@@ -477,7 +478,7 @@ class Intents:
         )
 
     async def expire(self, memory_id: str, expires_at: datetime | None) -> None:
-        """Let a memory expire, or never; each of its candidates once under a key."""
+        """Set when a memory expires (None: never); with a key, at most once per candidate."""
 
         def left(store: Palimpsest) -> builtins.list[str]:
             some = to_expire(store.reader, memory_id, expires_at)
@@ -492,9 +493,9 @@ class Intents:
     async def rehearse_update(
         self, memory: Found, expires_at: datetime | None, update: Mapping[str, Any]
     ) -> None:
-        """RefusedError if the memory cannot have both, the expiry and the update.
+        """RefusedError if the memory cannot have both the expiry and the update.
 
-        An expired memory gets its expiry first, because its text cannot change before.
+        An expired memory gets its new expiry first: until then, its text cannot change.
         """
 
         def rehearsed(store: Palimpsest) -> None:
@@ -512,7 +513,7 @@ class Intents:
             await self._asked(rehearsed)
 
     async def require_same(self, memory_id: str) -> None:
-        """RefusedError if the key was used for another request, such as another expiry of this."""
+        """RefusedError if the key was used for another request, also for another expiry."""
 
         def required(store: Palimpsest) -> None:
             self._require_same(store, *self._expiries(store, memory_id))
@@ -521,7 +522,7 @@ class Intents:
             await self._store.call(required)
 
     def _expiries(self, store: Palimpsest, memory_id: str) -> builtins.list[str]:
-        """The expiries of a memory's candidates that were recorded under the key."""
+        """The writes under the key that set when candidates of a memory expire."""
         if self._key is None:
             return []
         members = store.reader.ledger(self.owner_id).entries[memory_id].memory.members
@@ -581,7 +582,7 @@ class Intents:
 
 
 def _expiry(candidate: str) -> str:
-    """The kind of a request with a key that sets when a candidate expires: one for each."""
+    """The kind of write that sets when this candidate expires; each candidate has its own."""
     return f"expire {candidate}"
 
 

@@ -58,7 +58,7 @@ class Operation:
     `write` is its kind of write, which an idempotency key makes repeatable; None for reads. `tool`
     is its name over MCP, without the parameters that are `hidden`; None if it is not a tool. With
     `tool_role` only callers with that role get the tool: an agent's list has to stay short.
-    `advice` is what a model should know beyond what it `says`. An operation that `destroys` may
+    `advice` is what a model reads instead of what it `says`. An operation that `destroys` may
     remove something that a person would miss.
     """
 

@@ -80,7 +80,7 @@ class ProblemError(PalimpsestError):
 
 
 def not_found(detail: str = no_such_id()) -> ProblemError:
-    """The problem for an unknown id or another owner's, so as not to reveal that it exists."""
+    """The same problem for an unknown id and another owner's, which it must not reveal."""
     return ProblemError(404, "not_found", detail)
 
 
@@ -116,9 +116,9 @@ def problem_of(error: Exception) -> ProblemError:
 
 
 FIELD_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
-"""What names an unknown field; anything else may be a text."""
+"""What the name of an unknown field looks like; anything else may be a user's text."""
 _TYPE = re.compile(r"str|int|float|bool|none|.*[^A-Za-z0-9_].*", re.DOTALL)
-"""How pydantic names the types that a field may have, in the place of an error."""
+"""How pydantic names a field's possible types in the location of an error."""
 
 
 def _fields(error: ValidationError) -> list[dict[str, Any]]:

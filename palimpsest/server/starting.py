@@ -23,7 +23,7 @@ PATIENCE_SECONDS = 120.0
 LOOK_SECONDS = 0.05
 LOG_FILE = "serve.log"
 _started: list[subprocess.Popen[bytes]] = []
-"""Servers outlive the process that starts them; kept so that Python does not warn of a leak."""
+"""The servers started here, which outlive this process; kept so that Python does not warn."""
 
 
 def find_or_start(folder: Path, options: Sequence[str] = ()) -> Endpoint:
@@ -96,7 +96,7 @@ def _require_time(until: float, folder: Path) -> None:
 
 
 def _not_started(folder: Path) -> TransientError:
-    """The error, quoting the server's last error, if any: no error contains a memory's text."""
+    """The error; it quotes the server's last one, which never contains a memory's text."""
     log = folder / LOG_FILE
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
     errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]

@@ -23,7 +23,7 @@ from palimpsest.web.sessions import Sessions
 
 
 class App:
-    """The ASGI application; its process tells it when it is ready and when it ends.
+    """The ASGI application; the process sets `ready`, and calls `end` when it stops.
 
     A new door is a function that returns routes for a store; add it in `__init__`.
     """

@@ -29,7 +29,7 @@ from palimpsest.web.sessions import LOCAL_OPERATOR
 _log = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 5
-"""For requests in progress; the rest of the process's ten seconds is for the projections."""
+"""Time for requests in progress; of the ten seconds to stop in, projections get the rest."""
 CONNECTIONS = 1024
 HEAD_BYTES = 32 * 1024
 IDLE_LOOK_SECONDS = 1.0
@@ -95,7 +95,7 @@ async def serve(
                     write_endpoint(store.folder, endpoint)
                     link = link_path(app.sessions.link(LOCAL_OPERATOR))
                     on_ready(endpoint, at(endpoint.url, settings, link))
-                    if idle is None:  # a server started for an agent waits for a reviewer
+                    if idle is None:  # a server for an agent does this when a reviewer comes
                         app.board.begin()
                     async with settling(twin, judge):
                         await _until(stop, app, answering, idle)

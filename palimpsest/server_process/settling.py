@@ -49,7 +49,7 @@ async def _settle(
         _log.warning("%s (%d wait now)", NO_JUDGE, await questions.waiting())
         return
     try:
-        await open_exchange(judge).close()  # before a question is asked
+        await open_exchange(judge).close()  # fails now if it cannot be used
         _log.info("asks the judge: protocol %s", judge.protocol)
         await settle(questions, store.store.folder, judge, stop)
     except PalimpsestError as error:

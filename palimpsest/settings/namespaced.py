@@ -1,4 +1,4 @@
-"""The environment variables of designs/namespaced.md, `PALIMPSEST_DEDUP_…`, for its preset."""
+"""The variables `PALIMPSEST_DEDUP_…` of the preset `namespaced` (docs/designs/namespaced.md)."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def _known_zone(name: str) -> str:
 
 
 def _clock_times(given: object) -> object:
-    """`03:00` or `03:00, 15:30`, or a list of such."""
+    """Parse `03:00`, or `03:00, 15:30`, or a list of such times."""
     if isinstance(given, str):
         given = [part.strip() for part in given.split(",") if part.strip()]
     if not isinstance(given, list | tuple):

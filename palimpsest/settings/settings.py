@@ -119,7 +119,7 @@ class Settings(BaseSettings):
         return self.judge if "judge" in self.model_fields_set else None
 
     def policy_of_new_store(self, named: str | None = None) -> Policy:
-        """The policy `named`, else that of the settings, else the preset for the model set."""
+        """The policy `named`, else that of the settings, else the configured model's preset."""
         return self.dedup.load(named or self.policy or default_policy(self._recorded_model()))
 
     def _recorded_model(self) -> str | None:

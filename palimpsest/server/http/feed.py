@@ -24,7 +24,7 @@ FROM decisions WHERE owner_id = ? AND position > ? AND position <= ? ORDER BY po
 
 
 class Feeds:
-    """Answers requests for feeds; those that wait for new events are ended with the process."""
+    """Answers requests for feeds; `end` answers those that wait for new events at once."""
 
     def __init__(self, store: AsyncPalimpsest) -> None:
         self._store = store
@@ -38,8 +38,8 @@ class Feeds:
     ) -> Feed:
         """Decisions after a page's `next`; an empty page after `wait` seconds without a decision.
 
-        `next` is a position with `positions`; without them the id of a decision, because positions
-        reveal the number of all owners' events.
+        With `positions`, `next` is a position. Without them it is the id of a decision, because
+        positions reveal the number of all owners' events; if the page is empty, it is `after`.
         """
         _require_known(after, positions=positions)
         position = await self._store.call(_position_of, owner_id, after)
@@ -55,7 +55,7 @@ class Feeds:
         return Feed(decisions=rows, next=rows[-1]["decision_id"] if rows else after)
 
     async def changes(self, caller: Caller, owner_id: str | None, query: FeedQuery) -> Changes:
-        """A page of changes, of one owner or of all that the token is for; `after` as above.
+        """A page of the changes of one owner, or of all owners that the token is for.
 
         An agent sees no positions and no forgotten texts.
         """
@@ -71,7 +71,7 @@ class Feeds:
 
 
 def _require_known(after: int | str, *, positions: bool) -> None:
-    """A problem for a position other than 0 from a caller who may not see positions."""
+    """Raise a problem for a position other than 0 if the caller may not see positions."""
     if not positions and isinstance(after, int) and after:
         raise ProblemError(422, "invalid", NO_NEXT)
 
@@ -79,7 +79,7 @@ def _require_known(after: int | str, *, positions: bool) -> None:
 def _changes(
     store: Palimpsest, caller: Caller, owner_id: str | None, after: int | str, limit: int
 ) -> Changes:
-    """A page of the changes of the token's owners; without forgotten texts for an agent."""
+    """A page of changes; an agent gets it without forgotten texts."""
     page = store.feed.page(owner_id, after, limit)
     if owner_id is None:
         return of_owners(page, lambda owner: bool(caller.owners.fullmatch(owner)))
@@ -103,7 +103,7 @@ def _page(
 ) -> tuple[list[FedDecision], int]:
     """A page, and the position that it reaches.
 
-    Decisions of other processes that are not projected yet are in later pages.
+    A decision of another process that is not projected yet comes in a later page.
     """
     store.reader.refresh()
     upto = max(store.reader.positions()["duckdb"], after)

@@ -51,7 +51,7 @@ _ETAG = re.compile(r'"([\x21\x23-\x7e]+)"')
 class Call:
     """A checked request to an operation: the ids of its path, its query and its body.
 
-    `asked` is a digest of all of these.
+    `asked` is a digest of these three and the operation's name.
     """
 
     store: AsyncPalimpsest

@@ -77,7 +77,7 @@ def _listed(role: Role) -> types.ListToolsResult:
 class _Owned:
     """Admits a request only if its token is for the owner in its path.
 
-    A client of the version with batches may send several messages at once.
+    Clients of the protocol's version that has batches may send several messages at once.
     """
 
     def __init__(self, manager: StreamableHTTPSessionManager) -> None:

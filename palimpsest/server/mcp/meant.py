@@ -1,7 +1,7 @@
 """Reads arguments as models write them, if they can mean only one thing.
 
-Models pass null for what they leave out, numbers and lists as text, and the object that has an id
-in the place of the id. A schema refuses that (docs/mcp.md); here it is read once more.
+Models pass null for what they leave out, numbers and lists as text, and a whole object in place of
+the id that it contains. The schemas refuse these forms (docs/mcp.md), so they are read here.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ IDS: dict[str, tuple[str, ...]] = {
 """For each argument that is an id, the fields of an object that may name it."""
 AS_JSON = {"True": "true", "False": "false", "None": "null"}
 AROUND = " []'\""
-"""What stands around the values of a list as Python writes it."""
+"""What surrounds the values of a list as Python writes it."""
 
 
 def read_arguments(takes: type[Taken], given: dict[str, Any]) -> Taken:
-    """The arguments of a tool; ValidationError if they are wrong and can mean several things."""
+    """The arguments of a tool; ValidationError if they do not fit in another form either."""
     asked = _without_null(takes, given)
     try:
         return takes.model_validate_json(write_json(asked))
@@ -48,7 +48,7 @@ def _without_null(takes: type[Strict], given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _left_out(takes: type[Strict], name: str, value: Any) -> bool:
-    """Whether null stands for an argument that has a default, which is not null."""
+    """Whether the value is null, and the argument is optional but cannot be null."""
     field = takes.model_fields.get(name)
     if value is not None or field is None or field.is_required():
         return False
@@ -75,12 +75,12 @@ def _is_list(annotation: Any) -> bool:
 
 
 def _without_bounds(annotation: Any) -> tuple[Any, ...]:
-    """The types of a union, without what is annotated."""
+    """The types of a union, each without its annotations."""
     return tuple(get_args(one)[0] if get_args(one) else one for one in get_args(annotation))
 
 
 def _parsed(text: str) -> Any:
-    """What JSON a text is, or a constant as Python writes it; the text itself if it is neither."""
+    """The value of a text that is JSON or a constant of Python's; any other text itself."""
     try:
         found = read_json(utf8(AS_JSON.get(text, text)))
     except ValueError:

@@ -86,9 +86,9 @@ def next_step(problem: ProblemError, fields: Collection[str]) -> str | None:
 
 
 def wrong_fields(error: ValidationError, problem: ProblemError) -> Iterator[str]:
-    """What is wrong with the first field, and the names of unknown ones that cannot be texts.
+    """What is wrong with the first field, and the unknown names that cannot be a user's text.
 
-    A model that calls a field by another name sees both: the one that is missing, and its own.
+    A model that misnames a field sees both the missing name and its own.
     """
     found = error.errors(include_input=False)
     [told] = problem.more["errors"]

@@ -126,7 +126,7 @@ def _size(text: str) -> int:
 
 
 def _longest(lines: Sequence[ProseLine], room: int) -> int:
-    """The maximum bytes per text, so that all previews fit into `room` beyond the shortest."""
+    """The maximum bytes per text, if the previews may take `room` more than the shortest ones."""
     longest = SHORTEST_PREVIEW
     full = sorted(line.full - _size(line.hint) for line in lines)
     while full and full[0] <= longest:
@@ -514,8 +514,8 @@ def names(answer: Answer) -> list[ProseLine]:
 def renewed(answer: Answer) -> list[ProseLine]:
     """A memory with the new expiry of one of its wordings."""
     heading = (
-        f"This wording expires {when(answer['expires_at'])}, the memory with the last of its"
-        f" wordings; undo with id {answer['event_id']} reverts it."
+        f"This wording expires {when(answer['expires_at'])}; the memory expires with the last of"
+        f" its wordings. Undo with id {answer['event_id']} takes it back."
     )
     return [_ours(heading), *map(_memory, answer["memories"])]
 

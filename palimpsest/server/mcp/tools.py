@@ -44,7 +44,7 @@ class SearchSize(AnswerSize):
 LEFT_OUT = frozenset("$defs title minLength maxLength minItems maxItems".split())
 """Parts of an argument's schema that a model need not know: the server checks them anyway."""
 BOUNDS = frozenset({"minimum", "maximum"})
-"""Also left out for numbers: descriptions or errors give them."""
+"""Also left out of the schemas of numbers: descriptions or errors give them."""
 FOR_PEOPLE = frozenset({"as_of"})
 """Parameters that an agent may not use."""
 SHOWN_FIRST = frozenset({"undo", "redo"})
@@ -156,7 +156,8 @@ def tools_of(role: Role) -> dict[str, Tool]:
 def schemas_of(role: Role) -> dict[str, JsonObject]:
     """The schemas of a role's tools as a list shows them, by the tools' names.
 
-    A model reads the whole list: fields of an object that an earlier tool has are only named.
+    A model reads the whole list, so if an earlier tool describes the fields of an object, later
+    tools only name them.
     """
     told: dict[str, tuple[str, JsonObject]] = {}
     listed: dict[str, JsonObject] = {}

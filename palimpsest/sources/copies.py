@@ -253,7 +253,7 @@ def _queued(edit: RowEdit, mapping: FieldMapping) -> tuple[Any, ...]:
 
 @contextmanager
 def _copy_vectors(place: SourcePlace, to: Path, edits: Sequence[RowEdit]) -> Iterator[SourcePlace]:
-    """Copy a folder with its vectors; mem0's history in it gets the deletions."""
+    """Copy a folder with its vectors; then record the deletions in mem0's history in it."""
     vectors = inside(place)
     _copy_folder(place.path, to, ".lock")
     yield replace(vectors, path=to / vectors.path.relative_to(place.path))

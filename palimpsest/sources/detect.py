@@ -41,7 +41,7 @@ def _folder(place: SourcePlace) -> Source:
         return Mem0Source(source, within.history) if within.history else source
     raise UsageError(
         f"{place.path} is a folder of an unknown kind: name a file, or the folder of a LanceDB,"
-        " Qdrant or Chroma database, or of mem0's"
+        " Qdrant or Chroma database, or mem0's folder"
     )
 
 

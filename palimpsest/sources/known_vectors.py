@@ -17,7 +17,7 @@ from palimpsest.streams.embedder.tokens import Tokens
 TRIED = 20
 """Number of rows that are embedded again before a source's vectors are trusted."""
 AGREE = 0.999
-"""Minimum cosine between a vector and its recomputation; the rest is rounding."""
+"""Minimum cosine between a vector and its recomputation; smaller differences are rounding."""
 WAITING = 16_384
 """Vectors kept for texts on their way to the writer; texts beyond it are embedded."""
 ORIGIN = "import"
@@ -42,7 +42,7 @@ class KnownVectors:
         self._lock = Lock()
 
     def expect(self, text: str, vector: Array) -> None:
-        """Keep a text's vector until the text is embedded, if it has the right length."""
+        """Keep a text's vector, if it has the right length, for when the text is embedded."""
         if len(vector) != self.dimension:
             return
         with self._lock:

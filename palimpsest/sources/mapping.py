@@ -59,10 +59,10 @@ _NUMBERS = ("confidence", "importance", "intensity")
 _WORDS = ("owner_id", "id", "session_id", "namespace", "category")
 _SHORTEST_VECTOR = 16
 _DEEPEST = 100
-"""Levels of JSON text: a candidate has far fewer, and a text may begin like many more."""
+"""Maximum depth of JSON text; candidates need far less, and a plain text may look deeper."""
 _DIGITS_OF_A_DATE = re.compile(r"((?:19|20)\d{6})(\d{6})?", re.ASCII)
-"""As seconds since 1970 these would be in August 1970; those with a time of day, as milliseconds,
-after the year 2570."""
+"""Such as 20260131, or 20260131120000 with a time of day. As seconds since 1970, the first would be
+in August 1970; as milliseconds, the second would be after the year 2570."""
 _MILLISECONDS = 1e11
 """A larger number must be milliseconds: as seconds it would be after the year 5138."""
 
@@ -399,7 +399,7 @@ class MappedSource:
     is_named: bool
 
     def shown(self) -> dict[str, Any]:
-        """The mapping for a person to confirm: their fields by ours, and the use of all others."""
+        """For a person to confirm: the source's fields for each of ours, and its other fields."""
         mapped = {name for names in self.mapping.fields.values() for name in names}
         mapped |= set(self.mapping.left_out)
         return {

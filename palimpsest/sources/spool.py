@@ -75,7 +75,7 @@ SELECT n FROM (
 """
 """Owner by owner, so that a window's new texts of one scope are searched together.
 
-Numbers are sorted, not rows, which contain the vectors.
+Only the numbers of rows are sorted, because rows contain the vectors.
 """
 _IN_ORDER = """
 SELECT n, raw, repeat, candidate, vector
@@ -94,7 +94,7 @@ SELECT n FROM (
 
 
 class Repeat(NamedTuple):
-    """A row that repeats another exactly; `kept` is kept for both."""
+    """A row that repeats another exactly; `keep_id` is the row that is kept for both."""
 
     owner_id: str
     old_id: str
@@ -229,9 +229,9 @@ class Spool:
         ]
 
     def in_order(self) -> Iterator[Spooled]:
-        """All rows, owner by owner; by time if each row has one, else in their order.
+        """All rows, owner by owner; by time if each row has one, else in the source's order.
 
-        Among equal rows the kept one is first. Unreadable rows come last.
+        Of rows with the same text, the kept one comes first. Unreadable rows come last.
         """
         for n, raw, repeat, candidate_id, vector in self._rows.execute(_IN_ORDER):
             row = RawRow(raw, self._source, repeat)

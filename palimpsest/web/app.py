@@ -1,4 +1,4 @@
-"""All pages of the review page, and their static files."""
+"""The routes of all pages under `/review`, and of their static files."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Banner:
         self._refused_for: tuple[int | None, float] = (None, float("-inf"))
 
     def lines(self, store: Palimpsest) -> Sequence[BannerLine]:
-        """The current lines; none if all is well. No view is queried."""
+        """The current lines; none if all is well."""
         if self._now() >= self._until:
             self._lines = [*self._projections(store), *_waiting(store)]
             self._head = store.reader.log.head()
@@ -70,7 +70,7 @@ class Banner:
         """
         head = store.reader.log.head()
         wanted = head - LAG if self._head is None else self._head
-        if self._head is None:  # a new store may not have one yet
+        if self._head is None:  # a new store may have no projection yet
             store.reader.refresh()
         for name, position in store.reader.positions().items():
             if position < wanted:

@@ -58,7 +58,7 @@ Page = Callable[["Visit"], Awaitable[Response]]
 
 @dataclass(frozen=True)
 class Visit:
-    """One request for a page, with its session and values; texts are unquoted.
+    """One request for a page, with its session and its values, all percent-decoded.
 
     `ids` are those in the path. If a name is given twice, the last value counts. `sees_all`: the
     caller may see every owner.

@@ -40,7 +40,7 @@ _NAME = TypeAdapter(Annotated[Name, StringConstraints(max_length=LONGEST_NAME)])
 _BY_NUMBER = re.compile(r"\\[1-9]|\(\?\([1-9]")
 """A reference to a group by its number in a regular expression."""
 LINKS = "/links"
-"""Where a program requests a link with an operator's token; no page, so tokens are accepted."""
+"""Where a program requests a link. It is not below `PAGES`, so it takes an operator's token."""
 
 
 class WantedLink(Strict):
@@ -107,10 +107,10 @@ def add(door: Door, coming: Callable[[], None], leaving: Callable[[WebSession], 
 def _both(own: re.Pattern[str], wanted: str) -> re.Pattern[str]:
     """Owners that match both patterns: nobody can let others see more than they see themselves.
 
-    The operator's own pattern comes first, so that it keeps the numbers of its groups; a wanted
-    pattern that refers to groups by number is refused then, because its numbers would be others.
+    The operator's own pattern comes first, so that it keeps the numbers of its groups. If it has
+    any, a wanted pattern that refers to groups by number is refused: its numbers would change.
     """
-    unfit = ProblemError(422, "invalid", "`owners` does not go with your own pattern")
+    unfit = ProblemError(422, "invalid", "`owners` cannot be combined with your own pattern")
     if own.groups and _BY_NUMBER.search(wanted):
         raise unfit
     try:

@@ -29,7 +29,7 @@ MOST_LINKS = 1_000
 NOBODY = Caller("visitor", "agent", re.compile(r"(?!)"))
 """The caller without a cookie, who may sign in and sees no owner."""
 LOCAL_OPERATOR = Caller("", "operator", re.compile(EVERYBODY))
-"""The caller of the link that `serve` prints: anybody who can read it; asked for a name."""
+"""The caller of the link that `serve` prints; the person who uses it is asked for a name."""
 REVIEWER_COOKIE = "palimpsest_reviewer"
 """A cookie with a person's name, so that each browser asks for it once, for all servers."""
 ANSWERS_COOKIE = "palimpsest_answers"
@@ -43,9 +43,9 @@ Held = TypeVar("Held")
 class WebSession:
     """A person's session. `csrf` is the secret that only our own pages can send.
 
-    `says_who`: the person chose the name; until then the caller's name is empty. Two people may
-    type the same name, so `answers` are the events of the last answers given in this browser. It
-    is None for a link or a token with a name, which belongs to one person.
+    `says_who`: the person chooses the name; until then the caller's name is empty. Two people may
+    choose the same name, so `answers` are the events of the last answers given in this browser.
+    `answers` is None for a link or a token with a name, which belongs to one person.
     """
 
     caller: Caller

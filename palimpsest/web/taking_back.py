@@ -45,8 +45,8 @@ class Foreseen:
     """The effect of undoing an id: the memories that change, as they are and as they would be.
 
     `does` is the kind of request that undoes it; `remember` if that restores forgotten memories.
-    `consequences` are the later decisions that depend on it, and `overtaken` the later statements
-    of people that do; `refused` is what is impossible. The consequences are carried out only if
+    `consequences` are the later decisions that depend on it, and `overtaken` the statements of
+    people that do; `refused` is what is impossible. The consequences are carried out only if
     `with_consequences`. `changes` says whether memories change: undoing a statement about a pair,
     or one of several joins that hold a memory together, changes none.
     """
@@ -192,7 +192,7 @@ def became(before: Collection[MemoryPicture], after: Collection[MemoryPicture]) 
 
 
 def _aim_of(ledger: Ledger, request: Request[Any]) -> tuple[tuple[str, ...], bool]:
-    """The candidates whose memories are shown even if unchanged, and whether anything is to do.
+    """The candidates whose memories are shown even if unchanged; and whether it can be undone.
 
     Uses the ledger in its current state: `request_for` has found what the id names.
     """

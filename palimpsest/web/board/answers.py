@@ -144,7 +144,10 @@ def _part(store: Palimpsest, pair: WaitingPair, who: Attribution) -> TakeBack:
 
 
 def together_again(pair: WaitingPair, actor: str | None, said_by: str) -> TakeBack:
-    """Undo *different*, recorded by event `said_by`: withdraw it, or reinstate the join."""
+    """A function that undoes *different*, as event `said_by` recorded it.
+
+    It withdraws the separation of a pair that waited, and reinstates the join of any other.
+    """
 
     def take_back(again: Palimpsest) -> None:
         """Join the two again, if it is this answer that keeps them apart."""
@@ -188,9 +191,9 @@ def _unite(
 
 
 def undone(pair: WaitingPair, actor: str | None, merged_by: str | None) -> TakeBack:
-    """Undo an answer that the two are one memory.
+    """A function that undoes an answer that the two are one memory.
 
-    A merge is withdrawn; a confirmed join is reinstated, and waits again.
+    It withdraws a merge. It removes and reinstates a confirmed join, so that it waits again.
     """
 
     def take_back(again: Palimpsest) -> None:

@@ -35,13 +35,13 @@ from palimpsest.web.sessions import MOST_SESSIONS, WebSession
 _log = logging.getLogger(__name__)
 
 REFRESH_SECONDS = 60.0
-"""Maximum age of the queue if the log has new events."""
+"""Age at which a page reads the queue again, if reading it is fast."""
 REFRESH_SHARE = 0.02
 """Maximum share of time spent on reading the queue, which takes seconds in a large store."""
 PATIENCE_SECONDS = 0.25
-"""How long a page waits for the queue; after that it is shown without it, and asks again."""
+"""How long a page waits for the queue; then the page is shown without it, and asks again."""
 MOST_WORDS = 40
-"""Statements of one person that are read to find their last answers; some were undone since."""
+"""Statements read to find a person's `MOST_ANSWERS`: more, because some were undone since."""
 MOST_ANSWERS = 10
 """Number of one person's answers that the board can undo; a memory's page undoes older ones."""
 
@@ -187,7 +187,7 @@ class ReviewBoard:
         person = self.person(session)
         shown_pair = {**shown, "reading": not was_read}
         shown_pair |= {"notice": person.notice, "failed": person.failed}
-        if was_read:  # else the page would ask again at once, and show the same
+        if was_read:  # else the page asks again at once, and must show the same notice
             person.nothing_since = None
             person.tell("")
         return shown_pair

@@ -24,7 +24,7 @@ def by_name(statements: Iterable[PairStatement]) -> dict[str, list[PairStatement
 
 
 def answers(store: Palimpsest, statements: Iterable[PairStatement]) -> list[GivenAnswer]:
-    """The answers behind those of a person's statements about pairs that still hold, in order.
+    """The answers that a person's statements about pairs stand for, in order, if they still hold.
 
     An answer about a join that also chose the face made two statements; they become one answer.
     """
@@ -104,7 +104,7 @@ def _pending(ledger: Ledger, a: str, b: str) -> WaitingPair:
 
 
 def _joined(store: Palimpsest, edge: Edge) -> WaitingPair:
-    """A pair of a join."""
+    """The pair that a join connects."""
     evidence = evidence_of(store.reader, edge.id)
     neighbours = (evidence.neighbours if evidence is not None else ()) or edge.newer.asked
     seen = [neighbour for neighbour in neighbours if neighbour.candidate_id == edge.older.id]

@@ -123,7 +123,7 @@ def _weight(group: list[WaitingPair]) -> tuple[int, bool, bool, float, int]:
 
 @dataclass
 class Queue:
-    """One person's queue, in order; `left` are the pairs that nobody has answered."""
+    """One person's queue, in order; `left` counts the pairs that nobody has answered."""
 
     pairs: list[WaitingPair]
     left: int = 0

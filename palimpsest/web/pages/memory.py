@@ -67,7 +67,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class MemberLine:
-    """An event of the timeline: the texts that it is about, and the face if it differs.
+    """An event of the timeline: the texts that it is about, and the face if that changed.
 
     `fresh`: it happened since the previous page. `undo` is its id, if it can be undone.
     """

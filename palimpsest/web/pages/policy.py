@@ -24,7 +24,7 @@ from palimpsest.web.seen import seen_by
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A zone, and the number of decisions per family with their nearest neighbour in it."""
+    """A zone, and how many decisions of each family have their nearest neighbour in it."""
 
     zone: ChartZone
     guarded: bool

@@ -6,7 +6,7 @@
   const waiting = []; // keys pressed while an answer is on its way: they are for the next pairs
   let sending = 0;
   let slow = 0;
-  let stalled = false; // a key that is pressed again after this is not for the next pair
+  let stalled = false; // the server is slow: a key pressed now repeats one, and is dropped
 
   function writes(element) {
     return element.matches("input:not([type=hidden]):not([type=checkbox]), textarea, select");
@@ -81,7 +81,7 @@
   });
   document.addEventListener("htmx:sendError", function () {
     waiting.length = 0;
-    say("The server does not answer. The key may not be recorded: press it again, nothing is done twice.");
+    say("The server does not answer. The key may not have been recorded. Press it again: nothing is done twice.");
   });
   document.addEventListener("htmx:responseError", function (event) {
     waiting.length = 0;

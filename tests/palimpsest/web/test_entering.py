@@ -341,7 +341,7 @@ def test_a_wanted_pattern_that_nests_as_far_as_one_may_is_refused() -> None:
         while True:
             re.compile(f"({wanted})")
             wanted = f"({wanted})"
-    with pytest.raises(ProblemError, match="does not go with your own pattern"):
+    with pytest.raises(ProblemError, match="cannot be combined with your own pattern"):
         _both(re.compile("a|b"), wanted)
 
 

@@ -1,7 +1,7 @@
 """False joins, recall by rule, and reach, by language: `python -m bench.languages --data DIR`.
 
 PAWS-X is read pair by pair: in every pair, a newcomer meets one candidate. `labelled_e2e` is read
-owner by owner: a newcomer that has a duplicate is reached if a rule joins it to one, or the judge is
+owner by owner: a newcomer with a duplicate is reached if a rule joins it to one, or if the judge is
 asked about the two. Exact repeats are left out everywhere.
 """
 

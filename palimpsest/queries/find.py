@@ -45,7 +45,7 @@ class Hit(TypedDict):
 class Plan(TypedDict):
     """The hits: first the memories that mention the query, then those near in meaning.
 
-    `position` is where the log ended then; a server does not show it to agents.
+    `position` is where the log ended when the plan was made; a server does not show it to agents.
 
     The `token` is valid for each of these memories until its members or face change.
     """
@@ -100,7 +100,7 @@ NO_WORDS = (
 def meant(what: Mapping[str, Any] | str | Sequence[str]) -> tuple[tuple[str, ...], str | None]:
     """The ids to act on, and the token: a plan's memories that matched by words, or the ids given.
 
-    Raises UsageError if this is not a plan, or names no memory.
+    Raises UsageError if this is not a plan, names no memory, or matched none by words.
     """
     token = None
     match what:

@@ -80,10 +80,10 @@ def resolve_id(reader: Reader, typed: str) -> ResolvedId:
     event = recorded.event if recorded else None
     if isinstance(event, Decided | Settled | Joined | Redecided):
         return ResolvedId("decision", found, event.subject)
-    return ResolvedId("memory" if members(reader, found) > 1 else "candidate", found, found)
+    return ResolvedId("memory" if count_members(reader, found) > 1 else "candidate", found, found)
 
 
-def members(reader: Reader, memory_id: str) -> int:
+def count_members(reader: Reader, memory_id: str) -> int:
     """The number of candidates of a memory; 0 if this is not a memory's id."""
     reader.refresh()
     text = "SELECT count(*) AS n FROM candidates WHERE memory_id = ?"

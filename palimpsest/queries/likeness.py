@@ -68,7 +68,7 @@ def _short(living: Sequence[Memory], at_least: float) -> Iterator[Pair]:
 
 
 def _long(living: Sequence[Memory], at_least: float) -> list[Pair]:
-    """The pairs with a longer text, the nearest first; scores of possibly near pairs are exact."""
+    """The pairs with a longer text, the nearest first; those that may be near get exact scores."""
     windows = [windows_of(_vector(memory)).astype(np.float32) for memory in living]
     starts = np.cumsum([0, *map(len, windows[:-1])])
     every = np.concatenate(windows) if windows else np.empty((0, 0), np.float32)

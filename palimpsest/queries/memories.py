@@ -32,7 +32,7 @@ def page_of(
     """A page of the living memories that pass the filter, latest first by their earliest members.
 
     A memory keeps its place as long as it keeps its id, so one that exists throughout is on exactly
-    one page. `after` is the `next` of the previous page; raises UsageError if it is malformed.
+    one page. `after` is the `next` of the previous page; UsageError if the owner has no such id.
     """
     ledger, wanted = reader.ledger(owner_id), replace(wanted, at=reader.clock())
     if after is not None and after not in ledger.entries:
@@ -86,10 +86,10 @@ def require_future(reader: Reader, until: datetime | None) -> None:
 
 
 def to_expire(reader: Reader, some_id: str, expires_at: datetime | None) -> list[str]:
-    """The candidates that must expire at a time for the memory of this id to expire then.
+    """The candidates whose expiry must be set so that the memory of an id expires at a time.
 
-    These are all members that would live longer; if there are none, the memory's speaker. Empty if
-    the memory expires then already.
+    These are all members that would live longer. If there are none, or if the memory is to live for
+    ever (None), it is the memory's speaker. Empty if the memory expires then already.
     """
     memory = _entry(reader.ledger(owner_of(reader, some_id)), some_id).memory
     if memory.expires_at == expires_at:

@@ -57,10 +57,10 @@ def recall(
     """The nearest memories now, or as of a position or time by folding the log.
 
     They come from the owner's ledger, or, for a large owner who is not in memory, from LanceDB, if
-    it is installed and has enough of the owner's memories. While the model is down,
-    memories are found by words, as texts without a vector always are. With `fold`,
-    indistinguishable memories are shown once. `unrecorded` has, by memory id, the time of a use
-    that is not in the log yet. Decay is computed with these uses, too, unless `as_of` is given.
+    it is installed and has enough of the owner's memories. While the model is down, memories are
+    found by words, as texts without a vector always are. With `fold`, indistinguishable memories
+    are shown once. `unrecorded` has, by memory id, the time of a use that is not in the log yet.
+    Decay is computed with these uses, too, unless `as_of` is given.
     """
     policy, at = rules_at(reader, as_of)
     unrecorded = unrecorded if as_of is None else NONE_UNRECORDED
@@ -216,9 +216,9 @@ def _has_one(hit: Recalled, names: Collection[str]) -> bool:
 def _vector_of(
     reader: Reader, text: str, policy: Policy, in_force: Policy, *, again: bool = False
 ) -> Query | None:
-    """The vector of a question by the policy's model, or of a name, which is kept for `again`.
+    """The vector of a text by the policy's model; None if the policy continues without the model.
 
-    None if the model is down and the policy continues without it.
+    `again`: the text is a name that will be embedded again, so its vector is cached.
     """
     try:
         embedder = reader.embedder_of(policy.model)

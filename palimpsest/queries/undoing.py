@@ -135,7 +135,7 @@ def request_for(
         fields = _Naming(reader, known, by, actor, because)
         request = fields.undo_last(entry) if way == "undo" else fields.redo_last(entry)
     if by == "agent":
-        _require_agents(reader, request, actor)
+        _require_agent_may_ask(reader, request, actor)
     return request
 
 
@@ -250,7 +250,7 @@ def _decision_of(candidate_id: str) -> str:
 def _unknown(some_id: str) -> NoReturn:
     raise RefusedError(
         "unknown_candidate",
-        f"{no_such_id(some_id)}, and an answer that of its request (`cause`, `forgotten`)",
+        f"{no_such_id(some_id)}, and an answer shows that of its request (`cause`, `forgotten`)",
     )
 
 
@@ -258,7 +258,7 @@ def _not_undone(what: str) -> NoReturn:
     raise RefusedError("not_undone", f"{what}: there is nothing to do again")
 
 
-def _require_agents(reader: Reader, request: Request[Any], actor: str | None) -> None:
+def _require_agent_may_ask(reader: Reader, request: Request[Any], actor: str | None) -> None:
     """RefusedError (`outranked`) unless an agent may make this request."""
     if isinstance(request, UndoRequest | UnmergeRequest | ReinstateRequest | SetExpiryRequest):
         return  # they carry the agent's rank: the core compares it
@@ -472,7 +472,7 @@ class _Naming:
     ) -> SetExpiryRequest:
         entry = self.ledger.entries[candidate_id]
         if entry.expires_at != since:
-            raise RefusedError("not_undoable", "its expiry was set again since")
+            raise RefusedError("not_undoable", "its expiry has been set again since")
         pinned = bool(entry.pins) or None in (since, then)
         by = self._by or ("person" if pinned else "agent")
         return SetExpiryRequest(candidate_id=candidate_id, expires_at=then, rank=by, **self.said)

@@ -99,9 +99,9 @@ class PairSide(TypedDict):
 
 
 class WhyNot(TypedDict):
-    """Why two candidates are in two memories, the decisive reason first, or that they are in one.
+    """Whether two candidates are in one memory, and if not, why: the decisive reason comes first.
 
-    `steps` is the path of the decision on the newer one, with regard to the older one.
+    `steps` is the path of the decision on the newer one, as far as it concerns the older one.
     """
 
     older: PairSide
@@ -341,8 +341,8 @@ def _unseen(
     yield {
         "reason": "not_retrieved",
         "detail": (
-            f"by its cosine of {score:.4f} it was number {nearer + 1:,} of the texts there, and the"
-            f" policy looks at {reach.cosine_top}"
+            f"with a cosine of {score:.4f} the older one was number {nearer + 1:,} of the texts"
+            f" there, and the policy looks at {reach.cosine_top}"
         ),
         "score": round(score, 4),
         "rank": nearer + 1,

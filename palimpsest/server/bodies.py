@@ -179,12 +179,12 @@ class SearchQuery(Strict):
     hybrid: Flag | None = Field(
         None,
         description="Move memories up that mention an identifier of the query, such as INC-7;"
-        " by default unless the owner is very large.",
+        " the default unless the owner is very large.",
     )
     min_score: Score | Literal["model"] | None = Field(
         None,
-        description="Leave out those with a lower score; `model`: one that hardly related ones have"
-        " with the model in force, if it is known.",
+        description="Leave out those with a lower score. `model`: the score below which they are"
+        " hardly related by the model in force, if it is known.",
     )
     max_tokens: Annotated[int, Field(ge=1), WHOLE] | None = Field(
         None, description="About how many tokens of text to return."
@@ -208,7 +208,7 @@ class Search(SearchQuery):
     former: Flag = Field(False, description=FORMER)
     fold: Flag = Field(
         True,
-        description="Show indistinguishable memories once: the others are `folded` of that hit.",
+        description="Show indistinguishable memories once: the hit lists the others as `folded`.",
     )
     as_of: When = Field(None, description=AS_OF)
 
@@ -267,7 +267,7 @@ class ForgetAll(Strict):
 
 
 class TakeBody(Strict):
-    """What to undo or redo. With a dry run's `token`, it fails if the result would differ."""
+    """What to undo or redo. With a dry run's `token`, the call fails if the result differs."""
 
     id: SomeId = Field(
         description="An answer's `undo`, `decision_id` or `event_id`, or a memory's id for its"
@@ -296,7 +296,7 @@ class OwnSelection(Strict):
         return self
 
     def of(self, owner_id: str, candidate_id: str | None) -> Selection:
-        """The selection among an owner's candidates, with the whole id of its candidate."""
+        """The selection among an owner's candidates, with the full id of its candidate."""
         given = self.model_dump() | {"owner_id": owner_id, "candidate_id": candidate_id}
         return self.kind.model_validate(given)
 
@@ -379,7 +379,7 @@ class Added(TypedDict):
 
     `windows`: the number of parts in which a text longer than the model's input is embedded.
     `frame`: earlier memories, newest first, that differ from the new one in one value only, or
-    whose change it reports; `update` those that it replaces.
+    whose change it reports. If it replaces one of them, use `update`.
     """
 
     result: Literal["decided", "known", "invalid", "published"]
@@ -404,8 +404,8 @@ class AddedMany(TypedDict):
 class FromMessage(Added):
     """The outcome of a memory from a conversation, with its text and the message it is from.
 
-    `message` is the message's own id, or its number from 1. Both are missing while a cluster has
-    not decided.
+    `message` is the message's own id, or its number from 1. Until a cluster has decided, `text` and
+    `message` are missing.
     """
 
     text: NotRequired[str]

@@ -56,7 +56,7 @@ def write_endpoint(folder: Path, endpoint: Endpoint) -> None:
 
 
 def read_endpoint(folder: Path) -> Endpoint | None:
-    """The address of the store's current or last server; None if the file has none."""
+    """The address of the store's current or last server; None if no file gives a valid one."""
     try:
         return Endpoint.model_validate_json((folder / ENDPOINT_FILE).read_bytes())
     except (OSError, ValidationError):

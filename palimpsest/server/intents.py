@@ -513,7 +513,7 @@ class Intents:
             await self._asked(rehearsed)
 
     async def require_same(self, memory_id: str) -> None:
-        """RefusedError if the key was used for another request, also for another expiry."""
+        """RefusedError if the key was used for another request, such as another expiry."""
 
         def required(store: Palimpsest) -> None:
             self._require_same(store, *self._expiries(store, memory_id))

@@ -274,7 +274,7 @@ class TwoCandidates(SomeCandidate):
 class TriangleQuery(Strict):
     """How near the third must be, and the number of triangles."""
 
-    at_least: Annotated[float, Field(ge=0, le=1), REAL] = Field(0.85, description="Their cosine.")
+    at_least: Annotated[float, Field(ge=0, le=1), REAL] = Field(0.85, description="Lowest cosine.")
     limit: Annotated[int, Field(ge=1, le=NETWORK.listed), WHOLE] = Field(
         50, description="How many at most."
     )

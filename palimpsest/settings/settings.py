@@ -166,7 +166,7 @@ def read_settings(**given: Any) -> Settings:
     """The settings; those of the command line take precedence. UsageError if one is wrong."""
     file = Path(SETTINGS_FILE)
     if os.path.lexists(file) and not file.is_file():
-        what = "a folder" if file.is_dir() else "no file, or a link to none"
+        what = "a folder" if file.is_dir() else "not a file, or a broken link"
         raise UsageError(f"{SETTINGS_FILE} is {what}: remove it, or put the settings there")
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})

@@ -204,7 +204,7 @@ def is_packed(path: Path) -> bool:
 
 @contextmanager
 def _open_copy(path: Path, mode: str, *, packed: bool | None = None) -> Iterator[Any]:
-    """Open a file, through gzip if it is `packed`."""
+    """Open a file, through gzip if it is `packed`: by default, if its bytes say so."""
     gzipped = is_packed(path) if packed is None else packed
     with path.open(mode) as file:
         if not gzipped:

@@ -120,7 +120,7 @@ def guess_mapping(
 
     A field is mapped to one of ours if its name is usual for that and most of its values fit; for
     a time, one fitting value is enough, because an unreadable time makes its row invalid. `renames`
-    (theirs to ours) take precedence over guesses. UsageError for an unknown field of ours.
+    (theirs to ours) take precedence over guesses. UsageError if one names no field of ours.
     """
     given = _given_names(renames)
     columns: defaultdict[str, _Column] = defaultdict(_Column)
@@ -190,7 +190,7 @@ class _Column:
             self.could.update(ours for ours in {*usual, "vector"} if _could_be(ours, value))
 
     def fits(self, ours: str) -> bool:
-        """Whether the field can be one of ours."""
+        """Whether the field can be this one of ours."""
         fitting = self.could[ours]
         return fitting > 0 and (ours in _TIMES or 2 * fitting > self.values)
 

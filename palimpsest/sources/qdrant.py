@@ -85,7 +85,7 @@ class QdrantSource:
         return self._done / self._total if self._total else None
 
     def rows(self) -> Iterator[Item]:
-        """Each point; if it was written twice, as older clients did, the latest version."""
+        """Each point, in its latest version: older clients wrote a changed point twice."""
         self._done = 0
         with open_read_only(self.file) as connection:
             seen = set()
@@ -105,7 +105,7 @@ def points(connection: Any) -> Iterator[tuple[int, Fields]]:
 def _row(point: Fields) -> Fields:
     row = dict(point.get("payload") or {}) | {"id": str(point["id"])}
     vector = point.get("vector")
-    if isinstance(vector, dict):  # by name: the only dense one
+    if isinstance(vector, dict):  # vectors by name: a single dense one is used
         dense = [part for part in vector.values() if not isinstance(part, _Model)]
         vector = dense[0] if len(dense) == 1 else None
     return row if vector is None else row | {"vector": vector}
@@ -140,5 +140,5 @@ def _unpickled(raw: bytes) -> Fields:
         ) from error
     point = vars(found) if isinstance(found, _Model) else {}
     if "id" not in point:
-        raise UsageError("a point cannot be read: it is not one")
+        raise UsageError("a point cannot be read: it has no id")
     return point

@@ -122,9 +122,9 @@ def unmerge_one(
 
 def _confirm_memory(call: Invocation, store: Palimpsest, memory_id: str) -> None:
     """Ask before removing all joins of a memory: its id is also the id of one candidate."""
-    from palimpsest.queries.ids import members
+    from palimpsest.queries.ids import count_members
 
-    count = members(store.reader, memory_id)
+    count = count_members(store.reader, memory_id)
     if count == 2:  # both meanings are the same single join
         return
     what = f"{memory_id} names a memory of {count:,} candidates"

@@ -17,7 +17,7 @@ from palimpsest.contracts.model import Strict, deeper_than, read_json, utf8, wri
 Taken = TypeVar("Taken", bound=Strict)
 
 UNDOABLE = ("undo", "decision_id", "memory_id")
-"""Fields of an answer that name what `undo` and `redo` take back, the most exact first."""
+"""Fields of an answer that name what `undo` or `redo` takes, the most exact first."""
 IDS: dict[str, tuple[str, ...]] = {
     "memory_id": ("memory_id", "id"),
     "candidate_id": ("candidate_id", "memory_id", "id"),

@@ -487,7 +487,7 @@ def triangles(answer: Answer) -> list[ProseLine]:
     """Separated pairs, each with a third that is joined to one and near the other."""
     found = answer["triangles"]
     if not found:
-        return [_ours("No third is joined to one of a separated pair and near the other.")]
+        return [_ours("No third wording is joined to one of a separated pair and near the other.")]
     lines = [_ours("Either the separation or the join may be wrong:")]
     for triangle in found:
         score = f"score {triangle['similarity']:.2f}"

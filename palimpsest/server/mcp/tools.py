@@ -33,7 +33,7 @@ class SearchSize(AnswerSize):
     """Which hits of a search are shown: by default, hardly related ones are left out."""
 
     min_score: Score | None = Field(
-        None, description="Leave out lower scores; by default hardly related ones. -1: none."
+        None, description="Leave out lower scores (default: hardly related ones; -1: none)."
     )
     max_tokens: Annotated[int, Field(ge=1), WHOLE] | None = Field(
         None, description="About how many tokens of text."

@@ -157,7 +157,7 @@ def test_settings_that_are_no_file_are_refused() -> None:
         Palimpsest.open()
     file.rmdir()
     file.symlink_to("nowhere")
-    with pytest.raises(UsageError, match=r"palimpsest.toml is no file, or a link to none"):
+    with pytest.raises(UsageError, match=r"palimpsest.toml is not a file, or a broken link"):
         Palimpsest.open()
 
 

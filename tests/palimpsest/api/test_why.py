@@ -162,8 +162,8 @@ def test_what_others_were_nearer_than_says_its_rank(tmp_path: Path) -> None:
         assert (far["rank"], far["top"]) == (2, 1)
         assert found.index(far) == 1, "the dog is nearer"
         assert far["detail"] == (
-            f"by its cosine of {far['score']:.4f} it was number 2 of the texts there, and the"
-            " policy looks at 1"
+            f"with a cosine of {far['score']:.4f} the older one was number 2 of the texts there,"
+            " and the policy looks at 1"
         )
         assert store.why_not(b, c)["steps"][-1]["found"] == "nobody was asked about the two"
 

@@ -449,7 +449,7 @@ def test_triangles_and_names_are_told(served: Use[None]) -> None:
         one, other, third = [(await server.add(text))["candidate_id"] for text in texts]
         async with client(server, name="grace") as person:
             none = await read(person, "triangles")
-            assert none.startswith("No third is joined to one of a separated pair")
+            assert none.startswith("No third wording is joined to one of a separated pair")
             await read(person, "separate", a=one, b=other)
             await read(person, "merge", a=one, b=third)
             answer = await person.call_tool("triangles", {"at_least": 0})

@@ -84,7 +84,7 @@ class PairsPage:
 
 
 def add(door: Door, board: ReviewBoard) -> None:
-    """The board's pages."""
+    """Add the board's pages."""
     pages = PairsPage(board)
     door.get("", pages.work)
     door.get("/removal", pages.removal)

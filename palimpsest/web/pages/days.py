@@ -72,7 +72,7 @@ class DayView:
 
 
 def add(door: Door) -> None:
-    """The span of days, and each day."""
+    """Add the page of a span of days, and that of each day."""
     door.get("/days", _days)
     door.get("/days/{day}", _day)
 

@@ -69,7 +69,7 @@ class Branch:
 class MemberLine:
     """An event of the timeline: the texts that it is about, and the face if that changed.
 
-    `fresh`: it happened since the previous page. `undo` is its id, if it can be undone.
+    `fresh`: it is what led to this page, an undo or a pin. `undo` is its id, if it can be undone.
     """
 
     event: Happened
@@ -113,7 +113,7 @@ class MemoryView:
 class TimelinePart:
     """The requested part of a memory: members from `start` on, events before a position.
 
-    Events after the position `since`, up to `until`, are fresh: an undo was carried out there.
+    Events after the position `since`, up to `until`, are fresh: an undo or a pin caused them.
     `whole`: include the timeline, however long it takes.
     """
 

@@ -48,7 +48,7 @@ class OwnerCounts:
 
 
 def add(door: Door) -> None:
-    """The list of owners, and each one's page."""
+    """Add the list of owners, and each one's page."""
     door.get("/owners", _owners)
     door.get("/owners/{owner}", _owner)
     door.post("/owners/{owner}/search", _search)

@@ -44,7 +44,7 @@ class PolicyView:
 
 
 def add(door: Door) -> None:
-    """The policies, and each one's page."""
+    """Add the list of policies, and each one's page."""
     door.get("/policies", _policies)
     door.get("/policies/{policy}", _policy)
 

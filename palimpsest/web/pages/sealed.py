@@ -96,7 +96,7 @@ def points_of(curve: Sequence[float]) -> str:
 
 
 def add(door: Door) -> None:
-    """The page of the audit."""
+    """Add the page of the audit."""
     page = SealedPage()
     door.get("/sealed", page.show)
     door.post("/sealed", page.label)

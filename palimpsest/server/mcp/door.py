@@ -90,7 +90,8 @@ class _Owned:
         messages = admitted(request).document
         version = request.headers.get(VERSION_HEADER, WITH_BATCHES)
         if not isinstance(messages, list) or not messages or version != WITH_BATCHES:
-            wrong = _wrong_message(messages)
+            # None: no JSON, which the SDK refuses.
+            wrong = None if messages is None else _wrong_message(messages)
             answer = self._app if wrong is None else JSONResponse(wrong, 400)
             if wrong is None and isinstance(messages, dict) and _has_real_id(messages):
                 answer = JSONResponse(await self._answer(request, messages))
@@ -143,7 +144,7 @@ def _wrong_message(message: Any) -> dict[str, Any] | None:
 
     The SDK's own answer would quote what was sent, and not say what to do.
     """
-    told = None if message is None else _wrong_in(message)  # None: it is not JSON, and was refused
+    told = _wrong_in(message)
     if told is None:
         return None
     is_call = isinstance(message, dict) and message.get("method") == "tools/call"

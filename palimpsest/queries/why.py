@@ -24,7 +24,6 @@ from palimpsest.queries.as_of import folded
 from palimpsest.queries.evidence import evidence_of
 from palimpsest.queries.path import Step, path
 from palimpsest.queries.show import owner_of
-from palimpsest.streams.core.exact import is_protected
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.neighbour_lookup import reading_of
 from palimpsest.streams.core.separations import separated_pair, separation
@@ -207,7 +206,8 @@ def _reasons(
         return
     hidden = [name for name, entry in (("older", older), ("newer", newer)) if not entry.living]
     if hidden:
-        yield {"reason": "hidden", "detail": f"the {' and the '.join(hidden)} one is hidden"}
+        which = f"the {hidden[0]} one is" if len(hidden) == 1 else "both are"
+        yield {"reason": "hidden", "detail": f"{which} hidden"}
     arrival = reader.log.find(newer.decision_id)
     assert arrival is not None, "a candidate was decided on"
     if older.id in newer.open:
@@ -307,10 +307,12 @@ def _seen(ledger: Ledger, neighbours: tuple[Neighbour, ...], older: Entry) -> Ne
 
 
 def _protected(policy: Policy, older: Entry, newer: Entry) -> Reason | None:
-    categories = policy.protected_categories
+    """The protected category of either text; any living candidate with the text may have it."""
     for entry in (newer, older):
-        if is_protected(entry.distinct, categories) or entry.fields.category in categories:
-            category = entry.fields.category
+        same = (entry, *(one for one in entry.distinct.members if one.living))
+        found = (one.fields.category for one in same)
+        category = next((one for one in found if one in policy.protected_categories), None)
+        if category is not None:
             detail = f"no rule joins the protected category {category}: only people may"
             return {"reason": "protected", "detail": detail}
     return None

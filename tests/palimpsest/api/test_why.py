@@ -88,8 +88,12 @@ def test_what_is_hidden_and_what_is_protected_says_so(tmp_path: Path) -> None:
         [b] = store.submit(row)
         found = reasons(store, a, str(b.candidate_id))
         assert "health" in found["protected"]["detail"]
+        twin = say(store, DOG[:-1])
+        assert "health" in reasons(store, twin, c)["protected"]["detail"], "by another's category"
         store.retract(Selection(candidate_id=c))
         assert reasons(store, a, c)["hidden"]["detail"] == "the newer one is hidden"
+        store.retract(Selection(candidate_id=a))
+        assert reasons(store, a, c)["hidden"]["detail"] == "both are hidden"
 
 
 @pytest.mark.parametrize("answer", [None, "different"])

@@ -308,7 +308,7 @@ def updated(answer: Answer, *, dry_run: bool) -> list[ProseLine]:
     lines = [
         _ours("It would say:" if dry_run else f"Changed{undo}. It says now:"),
         _memory(memory),
-        _ours("It said before:"),
+        _ours("It says now:" if dry_run else "It said before:"),
         _memory(
             {
                 **answer["displaced"],
@@ -319,7 +319,8 @@ def updated(answer: Answer, *, dry_run: bool) -> list[ProseLine]:
         _ours(f"Its version: {answer['version']}"),
     ]
     if answer["merged"]:
-        lines.append(_ours(f"Memory {short(answer['merged'])} had this text: the two are one."))
+        one = "has this text: the two would be" if dry_run else "had this text: the two are now"
+        lines.append(_ours(f"Memory {short(answer['merged'])} {one} one."))
     return lines
 
 

@@ -13,7 +13,7 @@ import pytest
 from mcp import Client
 
 from palimpsest.contracts.requests import Selection
-from palimpsest.server.mcp.prose import DATA, REPLACES, ProseLine, added, fitted, quoted
+from palimpsest.server.mcp.prose import DATA, REPLACES, ProseLine, added, fitted, quoted, updated
 from palimpsest.server.mcp.tools import tools_of
 from palimpsest.streams.write.inputs import Outcome
 from tests.palimpsest.server.conftest import Server, Use, serving, token
@@ -217,6 +217,22 @@ def test_what_became_of_a_text_is_told_in_words(served: Use[None]) -> None:
                 assert not [word for word in wire if word in text], (tool, text)
 
     served(used)
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_an_update_that_merges_is_told_as_done_only_once_it_is(dry_run: bool) -> None:
+    answer = {
+        "changed": True,
+        "decision_id": "d" * 36,
+        "memories": [{"memory_id": "a" * 36, "face": "Ada drinks tea"}],
+        "displaced": {"candidate_id": "c" * 36, "text": "Ada drinks coffee"},
+        "version": "v",
+        "merged": "b" * 36,
+    }
+    told = fitted(updated(answer, dry_run=dry_run), 1_000)
+    assert ("It says now:\n- \"Ada drinks coffee\"" in told) == dry_run
+    assert ("the two would be one." in told) == dry_run
+    assert ("the two are now one." in told) != dry_run
 
 
 def test_memories_that_give_orders_are_values_after_a_line_that_says_so(

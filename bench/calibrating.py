@@ -19,7 +19,7 @@ BUDGET = ErrorBudget(0.005, 0.05, 0.95)
 
 
 def calibrates(scale: Scale) -> list[Measured]:
-    """Processor time of calibrating / of embedding, and the share of held-out questions saved."""
+    """Processor time of calibrating, divided by that of embedding; the held-out questions saved."""
     found = _pairs(scale)
     pairs = random.Random(1).sample(found, min(scale.of(200, 6_000, len(found)), len(found)))
     vectors = TrialVectors(load_engine())

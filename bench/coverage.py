@@ -40,7 +40,7 @@ MIXES = {
 }
 """Shares of duplicates in the strata."""
 LABELS = 160
-"""The labels of the strata, in an estimate of 200 labels; a fifth is for random pairs."""
+"""Of an estimate's 200 labels, those for the strata; the other fifth is for random pairs."""
 
 Reorder = Callable[[str, str, list[str]], list[str]]
 """Makes the order of the second round from both seeds and the standing joins."""

@@ -101,7 +101,7 @@ def read_texts(data: Path, most: int) -> Texts:
 
 
 def _read_pairs(found: Texts, name: str, lines: Sequence[bytes]) -> None:
-    """Use half of the groups of pairs with a common text as labels, and the others as rows."""
+    """Group the pairs that share texts; use half of the groups as labels, the others as rows."""
     pairs = [row for row in map(orjson.loads, lines) if row["label"] != "related"]
     near, same, words = _Groups(), _Groups(), _Groups()
     for pair in pairs:
@@ -178,7 +178,7 @@ class Hour:
         self.keys_seconds: dict[str, list[float]] = defaultdict(list)
 
     def json(self, *words: str, status: int = 0) -> Any:
-        """The answer of a command."""
+        """Run a command; returns its answer."""
         return orjson.loads(self.ran("--json", *words, status=status).stdout)
 
     def ran(self, *words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
@@ -212,7 +212,7 @@ class Hour:
         return answer
 
     def label_in_terminal(self) -> None:
-        """Run `audit label` by keys until it says that the labels suffice, or that none can."""
+        """Label by keys with `audit label`, until the labels suffice, or until no more can help."""
         command = self._command("audit", "label")
         with subprocess.Popen(
             command,
@@ -240,7 +240,7 @@ class Hour:
                         labelling.stdin.flush()
 
     def label_on_page(self) -> None:
-        """The same on the review page, in a browser."""
+        """Label on the review page, in a browser, with the same end."""
         with serving(self.folder / "store") as server, open_page() as page:
             page.set_default_timeout(300_000)  # slow: the first load reads all joins
             endpoint = Endpoint(url=server.url, pid=server.pid, operator=server.operator)
@@ -258,7 +258,7 @@ class Hour:
                 self.keys_seconds["page"].append(time.perf_counter() - pressed)
 
     def wrong(self) -> tuple[int, int]:
-        """The numbers of standing automatic joins that no hash proves, and of wrong ones."""
+        """The number of standing automatic joins that no hash proves, and of the wrong ones."""
         rows = self.json(
             "sql",
             "SELECT older.text AS older, newer.text AS newer FROM joins"

@@ -129,7 +129,7 @@ def _run(filled: Path, folder: Path) -> tuple[float, dict[str, Any]]:
 
 
 def _looked_at(scale: Scale) -> list[Measured]:
-    """At the document's size: the share of all pairs looked at, and the share of those over .88."""
+    """Of as many texts as in the document: which shares of all and of near pairs are looked at."""
     shares, recalls = [], []
     engine = load_engine()
     for number in range(RUNS):

@@ -85,7 +85,7 @@ def keys(scale: Scale) -> list[Measured]:
 
 
 def audit_keys(scale: Scale) -> list[Measured]:
-    """Time from an audit's key to the new bound / from a review key to the next pair, in turns."""
+    """Time from an audit's key to the new bound, divided by that from a review key to a pair."""
     held, owners = scale.of(500, 5_000, 100_000), scale.of(10, 50, 1_000)
     pairs, rounds = scale.of(60, 400, 1_000), scale.of(2, 8, 12)
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as scratch:

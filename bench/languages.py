@@ -62,7 +62,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The newcomers of a stream with a duplicate, and those with one among their neighbours."""
+    """How many newcomers have a duplicate, and how many of these join one or are asked about it."""
 
     newcomers: int
     reached: int

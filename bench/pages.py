@@ -82,7 +82,7 @@ def pages(scale: Scale) -> list[Measured]:
             visitor = Visitor(server)
             visitor.load("/review/owners")  # templates are read once
             found = _loads(visitor, joined, owners // 2, rounds)
-    note = f"{held:,} memories of {owners:,} owners, {rounds} loads, none of the same"
+    note = f"{held:,} memories of {owners:,} owners, {rounds} loads, each of another page"
     beside = f"an owner of {large:,} memories"
     return [
         Measured(

@@ -4,8 +4,8 @@
 system runs in its own process, as an agent would run it, with the same engine and the same real
 texts of one owner. The systems take turns of ten calls each, so that the processor's caches affect
 all of them alike. It measures how long a call takes, which needs an otherwise idle machine, and the
-processor time of all threads. For adds, that is counted until the process is idle again, to include
-work left to other threads.
+processor time of all threads. An add's processor time is counted until the process is idle again,
+to include work left to other threads.
 
 What is on disk when a call returns is not the same. Our store has all of it (SQLite, synchronous).
 mem0 commits to SQLite twice, for its history and for Qdrant's local file; Chroma commits to SQLite

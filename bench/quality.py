@@ -245,7 +245,7 @@ def as_table(found: dict[str, tuple[Counts, Counts]], policy: Policy) -> Table:
     """The same as a table: one row for each set and rule."""
     exact = found["all"][0]
     table = Table(
-        title="Joined without a judge, and asked of the judge",
+        title="Pairs joined without a judge, and pairs referred to it",
         caption="bound: one-sided 95 % (Clopper-Pearson). asked: share of must-not-merge pairs; "
         "reach: of the duplicates that no rule joined. Exact repeats are apart: "
         f"{exact.exact_distinct} must-not-merge pairs, {exact.exact_duplicates} duplicates.",

@@ -68,7 +68,7 @@ NAMES = {
     "werkstatt": ("Miriam", "die Nutzerin", "ich"),
     "kissaten": ("健太", "ユーザー", "私"),
 }
-"""The owner of each day; declared as a name together with *the user* and *I*."""
+"""The names of each day's owner, which are declared together with *the user* and *I*."""
 SESSIONS, SESSION_ROWS = 50, 20
 OF_OTHERS = ("i ", "i'", "my ")
 """How rows begin in which other people speak of themselves: left out, because *I* is the owner."""

@@ -30,7 +30,7 @@ QUESTIONS = [
     orjson.loads(line)
     for line in Path(__file__).with_name("questions.jsonl").read_bytes().splitlines()
 ]
-"""Questions, and what a text that answers them matches (`answered_by`), or the `fact` itself."""
+"""Questions, with a pattern of the texts that answer them (`answered_by`), or with the `fact`."""
 OF_ONE = frozenset("pet diet phone time address preference".split())
 """Kinds of corrections about whose subjects the extractors have remembered nothing."""
 DAYS = frozenset({"home", "work", "studio", "chat", "harbour"})
@@ -61,7 +61,7 @@ class Cut:
 
 
 def asked(data: Path) -> Iterator[Asked]:
-    """All questions, each for every collection of texts that answers it or that lacks an answer."""
+    """All questions, each once for every collection of texts that it is asked about."""
     for texts in _people(data):
         for question in QUESTIONS:
             if "fact" not in question:

@@ -249,7 +249,7 @@ class Driven:
         """The writer's own ledger of an owner."""
         return self.store.session.writer.owners.get(owner_id).ledger
 
-    def day(self, said: Sequence[Row], ended: Collection[tuple[str, str]]) -> None:
+    def run_day(self, said: Sequence[Row], ended: Collection[tuple[str, str]]) -> None:
         """Decide on a day's rows, then run the judge, end sessions, and run the batch rules."""
         for at, some in groupby(said, key=lambda row: row.decided_at):
             self.clock.now = at
@@ -271,13 +271,13 @@ class Driven:
         self._days += 1
         match self.policy.dedupe:
             case PairsDedupe():
-                self.batch(self.clock.now)
+                self.run_batch(self.clock.now)
             case TokenDedupe() if self._days % 7 == 0:
-                self.batch(self.clock.now)
+                self.run_batch(self.clock.now)
             case _:
                 pass
 
-    def batch(self, due: datetime) -> None:
+    def run_batch(self, due: datetime) -> None:
         """Run the policy's batch rules for the owners with new rows since the last time."""
         owners = [*self._waiting]
         self._waiting.clear()
@@ -346,9 +346,9 @@ def run_one(stream: str, preset: str, said: Sequence[Row], engine: Engine) -> Re
         driven = Driven(store, clock, policy, judge)
         begun = time.perf_counter()
         for day, some in groupby(said, key=lambda row: row.at.date()):
-            driven.day([*some], ending[day])
+            driven.run_day([*some], ending[day])
         clock.now += timedelta(days=1)
-        driven.batch(clock.now)
+        driven.run_batch(clock.now)
         seconds = time.perf_counter() - begun
         events = [*recorded(store)]
         ledgers = [driven.ledger(owner) for owner in {row.said["owner_id"] for row in said}]

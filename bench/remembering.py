@@ -115,10 +115,10 @@ class Told(Driven):
 
     over = False
 
-    def batch(self, due: datetime) -> None:
+    def run_batch(self, due: datetime) -> None:
         """Run the batch rules at the end of the day, and not at the end of a session."""
         if self.over:
-            super().batch(due)
+            super().run_batch(due)
 
     def _settled(self, entry: Entry) -> SettleRequest:
         request = super()._settled(entry)
@@ -214,10 +214,10 @@ def run_one(
             )
         for start in range(0, len(said), SESSION_ROWS):
             part = said[start : start + SESSION_ROWS]
-            driven.day(part, [(OWNER, part[0].said["session_id"])])
+            driven.run_day(part, [(OWNER, part[0].said["session_id"])])
         clock.now += timedelta(days=1)
         driven.over = True
-        driven.batch(clock.now)
+        driven.run_batch(clock.now)
         ledger = driven.ledger(OWNER)
         homes: dict[str, set[str]] = {}
         for row in said:

@@ -16,7 +16,7 @@ class Added(TypedDict):
 
     `windows`: the number of parts in which a text longer than the model's input is embedded.
     `frame`: earlier memories, newest first, that differ from the new one in one value only, or
-    whose change it reports; `update` those that it replaces.
+    whose change it reports. If it replaces one of them, use `update`.
     """
 
     result: Literal["decided", "known", "invalid", "published"]
@@ -308,8 +308,8 @@ class FoundMemories(TypedDict):
 class FromMessage(TypedDict):
     """The outcome of a memory from a conversation, with its text and the message it is from.
 
-    `message` is the message's own id, or its number from 1. Both are missing while a cluster has
-    not decided.
+    `message` is the message's own id, or its number from 1. Until a cluster has decided, `text` and
+    `message` are missing.
     """
 
     result: Literal["decided", "known", "invalid", "published"]
@@ -604,7 +604,7 @@ class Placed(TypedDict):
 class Plan(TypedDict):
     """The hits: first the memories that mention the query, then those near in meaning.
 
-    `position` is where the log ended then; a server does not show it to agents.
+    `position` is where the log ended when the plan was made; a server does not show it to agents.
 
     The `token` is valid for each of these memories until its members or face change.
     """
@@ -955,9 +955,9 @@ class Waits(TypedDict):
 
 
 class WhyNot(TypedDict):
-    """Why two candidates are in two memories, the decisive reason first, or that they are in one.
+    """Whether two candidates are in one memory, and if not, why: the decisive reason comes first.
 
-    `steps` is the path of the decision on the newer one, with regard to the older one.
+    `steps` is the path of the decision on the newer one, as far as it concerns the older one.
     """
 
     older: PairSide

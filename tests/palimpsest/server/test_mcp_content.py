@@ -230,7 +230,7 @@ def test_an_update_that_merges_is_told_as_done_only_once_it_is(dry_run: bool) ->
         "merged": "b" * 36,
     }
     told = fitted(updated(answer, dry_run=dry_run), 1_000)
-    assert ("It says now:\n- \"Ada drinks coffee\"" in told) == dry_run
+    assert ('It says now:\n- "Ada drinks coffee"' in told) == dry_run
     assert ("the two would be one." in told) == dry_run
     assert ("the two are now one." in told) != dry_run
 

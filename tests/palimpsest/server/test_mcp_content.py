@@ -416,7 +416,7 @@ def test_an_agent_moves_the_end_of_a_memory_and_undoes_it(served: Use[None]) -> 
             shop = id_of(await read(made, "get_memories"), "The shop is closed")
             later = {"candidate_id": shop, "expires_at": "2999-02-01T00:00:00Z"}
             moved = await read(made, "renew", **later)
-            assert "This wording expires 2999-02-01 00:00Z, the memory with the last" in moved
+            assert "expires 2999-02-01 00:00Z; the memory expires with the last of" in moved
             assert re.search(r"; undo with id \S+ reverts it", moved)
             event = moved.partition("undo with id ")[2].split()[0]
             shown = await made.call_tool("undo", {"id": event})

@@ -516,7 +516,7 @@ def renewed(answer: Answer) -> list[ProseLine]:
     """A memory with the new expiry of one of its wordings."""
     heading = (
         f"This wording expires {when(answer['expires_at'])}; the memory expires with the last of"
-        f" its wordings. Undo with id {answer['event_id']} takes it back."
+        f" its wordings; undo with id {answer['event_id']} reverts it."
     )
     return [_ours(heading), *map(_memory, answer["memories"])]
 

@@ -65,6 +65,8 @@ NAMES = {
     "rank": ("Yusuf",),
     "yard": ("Aoife",),
     "games": ("Thiago",),
+    "leeds": ("Gareth",),
+    "nairobi": ("Achieng", "Achieng Odhiambo"),
     "werkstatt": ("Miriam", "die Nutzerin", "ich"),
     "kissaten": ("健太", "ユーザー", "私"),
 }
@@ -75,7 +77,7 @@ OF_OTHERS = ("i ", "i'", "my ")
 FACTS = [
     orjson.loads(line) for line in Path(__file__).with_name("day.jsonl").read_bytes().splitlines()
 ]
-"""The facts of 29 days, one of them in German and one in Japanese, each in five wordings, with a
+"""The facts of 31 days, one of them in German and one in Japanese, each in five wordings, with a
 question. `after` is the fact after a change, if it changes. On twenty days some facts have texts
 `near` them, which state something else."""
 

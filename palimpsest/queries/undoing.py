@@ -364,6 +364,8 @@ class _Naming:
             case Decided() | Settled() | Joined() | Redecided() if event.id in self.ledger.edges:
                 return self._reinstating(event.id)
             case Reversed(data=data) if edge := self.ledger.edges.get(data.decision_id):
+                if data.is_withdrawal:
+                    return WithdrawRequest(a=edge.older.id, b=edge.newer.id, **self.said)
                 return self._taking_out(edge) if data.withdraws else self._unmerging(edge)
             case Reinstated():
                 return self._reinstating(event.data.decision_id)

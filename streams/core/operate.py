@@ -393,7 +393,7 @@ def _apart_by(event_id: str, entry: Entry) -> str:
 def _withdraw_merge(command: Withdraw, ledger: Ledger, edge: Edge, now: datetime) -> Result:
     """Withdraw a merge as if it had never been stated: its pair is not separated."""
     stated = statement_on(ledger, edge.newer.id, edge.older.id)
-    if stated is None or stated.event_id != edge.id:
+    if stated is None or edge.id not in (stated.event_id, stated.back):
         return Refusal(
             "not_a_statement",
             f"after the merge something else was stated about the two: un-merge {edge.id}",

@@ -301,6 +301,19 @@ def test_a_withdrawn_merge_comes_back(unnamed: Palimpsest, way: str) -> None:
     assert living(unnamed) == done
 
 
+def test_a_withdrawal_of_a_merge_is_done_again_as_a_withdrawal(unnamed: Palimpsest) -> None:
+    """A withdrawn merge leaves no trace: its pair is not separated."""
+    ids = four(unnamed)
+    before = living(unnamed)
+    merge(unnamed, ids)
+    withdrawn = str(unnamed.withdraw(ids[0], ids[1])["undo"])
+    unnamed.undo(withdrawn)
+    unnamed.redo(withdrawn)
+    ledger = unnamed.reader.ledger("ada")
+    assert living(unnamed) == before
+    assert separation(ledger, *(ledger.entries[one] for one in ids[:2])) is None
+
+
 def test_the_id_of_an_undo_with_another_id_is_refused(memories: Palimpsest) -> None:
     ids = four(memories)
     first, second = merge(memories, ids), str(memories.merge(ids[2], ids[3])["decision_id"])

@@ -19,7 +19,6 @@ from palimpsest.streams.cluster.metadata import ExistingTopic, Metadata, answeri
 from palimpsest.streams.cluster.reader import reader
 from palimpsest.streams.cluster.topics import (
     FOR_EVER,
-    OTHER_PARTITIONS,
     PARTITIONS,
     TOPICS,
     Topics,
@@ -161,7 +160,7 @@ def _wrong_count(
     spec: TopicSpec, partitions: int, found: ExistingTopic
 ) -> Iterator[tuple[str, str]]:
     if wrong := wrong_count(spec, partitions, found):
-        yield wrong, OTHER_PARTITIONS
+        yield wrong
 
 
 def _wrong_settings(

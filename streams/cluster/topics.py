@@ -1,4 +1,4 @@
-"""The topics as data: purpose, retention and name of each (docs/design.md)."""
+"""The topics as data: purpose, retention and name of each (docs/cluster.md)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,12 @@ LARGEST = 8 * 1024 * 1024
 """Maximum size of a record that we write: a candidate at the usual limit (1 MiB) with its decision,
 or the answer to a request that did a hundred thousand things."""
 OTHER_PARTITIONS = (
-    "with another number of partitions owners would change theirs: export the log, make topics"
-    " with another prefix and import it there"
+    "with another number of partitions, owners would move to other partitions: export the log,"
+    " create topics with another prefix, and import it there"
+)
+RECREATE = (
+    "stop the workers, delete the topic, and run palimpsest topics create: nothing is lost, because"
+    " the decisions have every policy"
 )
 
 
@@ -42,7 +46,7 @@ class TopicSpec:
     compacted: bool = False
     one_partition: bool = False
     ours: bool = False
-    """Whether workers write it, with records up to `LARGEST`."""
+    """Whether workers write records up to `LARGEST` to it."""
 
     @property
     def settings(self) -> dict[str, str]:
@@ -84,7 +88,7 @@ class Topics:
 
     @property
     def names(self) -> dict[str, TopicSpec]:
-        """All topics by name."""
+        """The spec of each topic, by the topic's name."""
         return {self.name(spec.kind): spec for spec in TOPICS}
 
     def at(self, kind: Kind, partition: int) -> TopicPartition:
@@ -115,7 +119,7 @@ async def read_topics(connection: Connection) -> Topics:
     return Topics(connection.prefix, partitions)
 
 
-async def compare_counts(
+async def require_counts(
     connection: Connection, topics: Topics, kinds: Collection[Kind] | None = None
 ) -> None:
     """Check that topics, by default all, have as many partitions as `topics` says.
@@ -129,19 +133,20 @@ async def compare_counts(
         if name not in found:
             raise _missing(name)
         if wrong := wrong_count(spec, topics.partitions, found[name]):
-            raise StoreError(f"{name}: {wrong}; {OTHER_PARTITIONS}")
+            raise StoreError(f"{name}: {'; '.join(wrong)}")
 
 
-def wrong_count(spec: TopicSpec, partitions: int, found: ExistingTopic) -> str | None:
-    """What is wrong with a topic's number of partitions, given that of the decisions."""
+def wrong_count(spec: TopicSpec, partitions: int, found: ExistingTopic) -> tuple[str, str] | None:
+    """What is wrong with a topic's number of partitions, given that of decisions, and advice."""
     wanted = 1 if spec.one_partition else partitions
     if found.partitions == wanted:
         return None
-    return f"{counted(found.partitions, 'partition')} instead of {wanted}"
+    detail = f"{counted(found.partitions, 'partition')} instead of {wanted}"
+    return detail, RECREATE if spec.one_partition else OTHER_PARTITIONS
 
 
 def count_there(connection: Connection, metadata: Metadata) -> int | None:
-    """The number of partitions of the decisions topic, or else of another topic keyed by owner.
+    """The number of partitions of decisions, or else of another topic that has as many.
 
     None if there is none.
     """

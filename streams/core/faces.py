@@ -1,8 +1,8 @@
 """The face: a fold over a memory's standing joins, in the order of their place (docs/design.md).
 
 Newer means that it happened later: if either side states its moment, the later one speaks. A
-person's choice outranks automation: it survives every automatic join, and what it displaced does
-not come back by itself.
+person's choice outranks automation: it survives every automatic join but the judge's answer that a
+new text replaces the very text that was chosen, and what it displaced does not come back by itself.
 """
 
 from __future__ import annotations
@@ -284,7 +284,7 @@ def _repeated(edge: Edge, face: Face, newcomer: Face, by_id: Mapping[str, Entry]
 
 
 def _repeats(edge: Edge, newcomer: Face) -> str:
-    """The text that a repeat repeats: its own, unless that differs from the one that it joins."""
+    """The text repeated: the joined candidate's if a repeat is only folded, else its own."""
     return edge.older.distinct.said if edge.differs else newcomer.said
 
 

@@ -15,7 +15,7 @@ from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import ExistingTopic, Metadata, read_metadata
 from palimpsest.streams.cluster.setup import Finding, _settings, check, compare, create, expiring
-from palimpsest.streams.cluster.topics import Topics, read_topics, topic_id
+from palimpsest.streams.cluster.topics import Kind, Topics, read_topics, topic_id
 from tests.reliability.processes import until
 
 Ask = Callable[[AIOKafkaAdminClient], Awaitable[object]]
@@ -121,6 +121,24 @@ def test_beside_topics_of_others_it_makes_as_many_as_these_have(connection: Conn
     )
     assert wrong(asyncio.run(create(connection))) == []
     assert counts(connection)["memory.decisions"] == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "detail", "advice"),
+    [
+        ("decisions", "3 partitions instead of 4", "import it there"),
+        ("policies", "3 partitions instead of 1", "nothing is lost"),
+    ],
+)
+def test_only_a_topic_of_owners_has_to_be_moved_for_its_partitions(
+    kind: Kind, detail: str, advice: str
+) -> None:
+    topics = Topics(partitions=4)
+    name = topics.name(kind)
+    settings = topics.names[name].settings | {"min.insync.replicas": "1"}
+    [found] = compare(name, topics, Metadata({name: ExistingTopic("an id", 3, 1)}, 1), settings)
+    assert found.detail == detail
+    assert advice in (found.advice or "")
 
 
 def copies(replication: int, brokers: int, insync: int) -> list[str]:

@@ -207,10 +207,10 @@ def _require_free(port: int | None) -> None:
 async def _check_topics(connection: Connection) -> Topics:
     """The topics, after checking their partition counts and our permissions."""
     from palimpsest.streams.cluster.access import WORKER, require_access
-    from palimpsest.streams.cluster.topics import compare_counts
+    from palimpsest.streams.cluster.topics import require_counts
 
     topics = await wait_for_topics(connection)
-    await compare_counts(connection, topics)
+    await require_counts(connection, topics)
     await require_access(connection, topics, WORKER)
     return topics
 

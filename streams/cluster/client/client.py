@@ -16,7 +16,7 @@ from palimpsest.contracts.requests import Request
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import answering
 from palimpsest.streams.cluster.reader import begin_at, reader
-from palimpsest.streams.cluster.topics import Kind, Topics, compare_counts, partition_of
+from palimpsest.streams.cluster.topics import Kind, Topics, partition_of, require_counts
 from palimpsest.streams.cluster.worker.partition_writer import SOURCE
 from palimpsest.streams.cluster.worker.producer import BATCH_BYTES, REQUEST_BYTES
 from palimpsest.streams.intake import Prepared, RawRow, understand
@@ -102,7 +102,7 @@ class Client:
     async def _require_counts(self, *kinds: Kind) -> None:
         """Check the topics' partition counts before publishing: a wrong one hides records."""
         if not self._compared.issuperset(kinds):
-            await compare_counts(self._connection, self._topics, kinds)
+            await require_counts(self._connection, self._topics, kinds)
             self._compared.update(kinds)
 
     async def behind(self, followed: Mapping[tuple[str, int], int]) -> int:

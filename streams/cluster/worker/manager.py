@@ -18,7 +18,7 @@ from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import NotPermittedError
 from palimpsest.streams.cluster.reader import Offsets, TopicPartition, reader
 from palimpsest.streams.cluster.tasks import OneThread, is_cancelled
-from palimpsest.streams.cluster.topics import Topics, compare_counts, topic_id
+from palimpsest.streams.cluster.topics import Topics, require_counts, topic_id
 from palimpsest.streams.cluster.worker.assigned_partition import (
     INPUTS,
     AssignedPartition,
@@ -196,7 +196,7 @@ class PartitionManager:
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def _assign(self, partitions: Sequence[int]) -> None:
-        await compare_counts(self._connection, self._topics)
+        await require_counts(self._connection, self._topics)
         producers = {p: self._producer(p) for p in partitions}
         logs: dict[int, PartitionReplica] = {}
         try:

@@ -31,7 +31,7 @@ from palimpsest.streams.cluster.connection import Connection  # noqa: E402
 from palimpsest.streams.cluster.health import PAGES, TEXT, HealthPage  # noqa: E402
 from palimpsest.streams.cluster.reader import DecisionsDeletedError  # noqa: E402
 from palimpsest.streams.cluster.records import Record  # noqa: E402
-from palimpsest.streams.cluster.topics import Topics, compare_counts  # noqa: E402
+from palimpsest.streams.cluster.topics import Topics, require_counts  # noqa: E402
 from palimpsest.streams.cluster.unpacking import bound_unpacking  # noqa: E402
 from palimpsest.streams.cluster.worker.assigned_partition import INPUTS, Delivery, worker_group  # noqa: E402
 from palimpsest.streams.cluster.worker.consumer import FAUST, CommittedConsumerThread, Member  # noqa: E402
@@ -300,7 +300,7 @@ async def _assign(
     first, second = ({at.partition for at in assignment if at.topic == name} for name in names)
     if first == second:
         return await manager.assign(first)
-    await compare_counts(settings.connection, settings.topics)
+    await require_counts(settings.connection, settings.topics)
     # The worker has returned under its name to partitions assigned while one topic was missing.
     _log.warning("was assigned partitions of one input topic alone: asks for a new assignment")
     await asyncio.sleep(AGAIN_SECONDS)

@@ -44,7 +44,7 @@ OPEN = frozenset({"/healthz", "/readyz"})
 DEEPEST = 40
 """Maximum depth of JSON: metadata may have 32 levels."""
 MOST_VALUES = 50_000
-"""Maximum number of values in a body, at any depth: checking one that breaks a rule takes 10 µs."""
+"""Maximum number of values in a body, at any depth. A value that breaks a rule costs 10 µs."""
 PAGES = "/review"
 """Below this path a cookie identifies the caller, and tokens are ignored; elsewhere vice versa."""
 NO_ROUTE = "-"
@@ -120,9 +120,12 @@ class Gate:
         self.draining = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Answer a request; the server closes the connection of a client that does not read."""
         assert scope["type"] == "http", "nothing else is switched on"
-        await self._answer(scope, receive, send)
+        try:
+            await self._answer(scope, receive, send)
+        except _UnreadError as error:
+            _log.warning("%s: %s", scope["method"], error)
 
     @property
     def running(self) -> int:
@@ -146,6 +149,8 @@ class Gate:
             who = self._who(scope["path"], headers)
             caller = who.name or "-"
             await self._let_in(who, scope, receive, answer)
+        except _UnreadError:
+            raise
         except Exception as error:  # noqa: BLE001 - the client gets it, and the log without its text
             await self._send_problem(error, scope, answer)
         finally:
@@ -235,8 +240,12 @@ def _require_utf8(*parts: bytes) -> None:
         ) from None
 
 
+class _UnreadError(Exception):
+    """A client does not read its answer."""
+
+
 class _Response:
-    """A `send` that records the status, with a timeout for clients that do not read.
+    """A `send` that records the status. Raises _UnreadError if a client does not read in time.
 
     JSON is sent without raw line separators, because some clients would split it there.
     """
@@ -258,11 +267,16 @@ class _Response:
             self._head = {**message, "headers": headers}
             return
         head, self._head = self._head, None
-        async with asyncio.timeout(self._seconds):
-            if head is not None:
-                head, message = _escaped(head, message)
-                await self._send(head)
-            await self._send(message)
+        try:
+            async with asyncio.timeout(self._seconds):
+                if head is not None:
+                    head, message = _escaped(head, message)
+                    await self._send(head)
+                await self._send(message)
+        except TimeoutError:
+            raise _UnreadError(
+                f"a client did not read its answer within {self._seconds:g} s"
+            ) from None
 
 
 def _escaped(head: Message, body: Message) -> tuple[Message, Message]:
@@ -276,7 +290,10 @@ def _escaped(head: Message, body: Message) -> tuple[Message, Message]:
 
 
 def document_of(scope: Scope, body: bytes) -> Any:
-    """Parse a JSON body, up to a maximum depth; None for any other content type."""
+    """Parse a JSON body; None for an empty body, and for any other content type.
+
+    Raises ProblemError: 400 if it is not JSON or too deep, 413 if it has too many values.
+    """
     kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
     if not body or kind not in ("application/json", "application/merge-patch+json"):
         return None

@@ -1,4 +1,4 @@
-"""A batch run as one HTML page, for review before the run; the page fetches and runs nothing."""
+"""A batch run, planned or made, as one HTML page; the page fetches and runs nothing."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.projections.duckdb.activity import WHOLE, Scored, outcomes
 from palimpsest.streams.policies.explain import explain
 
+UNMERGE = "palimpsest unmerge --decision"
 MOST_CLUSTERS = 10
 MOST_EXAMPLES = 20
 
@@ -69,7 +70,7 @@ def _summary(answer: Mapping[str, Any], policy: Policy, just_this: str) -> Itera
     yield f"<dl>{listed}</dl>"
     if answer["dry_run"]:
         yield f"<p>Nothing is written yet. To do just this: <code>{text_of(just_this)}</code></p>"
-    yield "<p>Every join can be undone: <code>palimpsest unmerge --decision ID</code></p>"
+    yield f"<p>Every join can be undone: <code>{UNMERGE} ID</code></p>"
     sentences = "".join(f"<li>{text_of(sentence)}</li>" for sentence in explain(policy))
     yield f"<details><summary>The policy {text_of(policy.name)}</summary><ul>{sentences}</ul>"
     yield "</details>"
@@ -102,7 +103,7 @@ def _similarities(
 
 
 def _clusters(joined: Sequence[Pairing]) -> Iterator[str]:
-    """The largest resulting memories, each with all its texts."""
+    """The largest resulting memories, each with the faces of the memories that this run joins."""
     found = sorted(clusters(joined), key=len, reverse=True)[:MOST_CLUSTERS]
     if found:
         yield "<h2>Largest clusters</h2>"
@@ -143,5 +144,8 @@ def _examples(joined: Sequence[Pairing]) -> Iterator[str]:
             yield f"<p>The memory then says: <q>{text_of(last)}</q></p>"
         if join["reasoning"]:
             yield f"<p>The judge: {text_of(join['reasoning'])}</p>"
-        yield f"<p><small>{text_of(join['older'])}, {text_of(join['newer'])}</small></p></li>"
+        yield f"<p><small>{text_of(join['older'])}, {text_of(join['newer'])}</small></p>"
+        if decision_id := join.get("decision_id"):
+            yield f"<p>Undo: <code>{UNMERGE} {text_of(decision_id)}</code></p>"
+        yield "</li>"
     yield "</ol>"

@@ -204,7 +204,8 @@ def show(reader: Reader, member_id: str, as_of: AsOf | None = None) -> ShownMemo
 
     The metadata is that of the latest living member; intensity, confidence and importance are the
     highest of all members, the latter two with the policy's decay. The `timeline` lists the events
-    about its members since they were admitted.
+    about its members since they were admitted. Raises RefusedError if the candidate is unknown, or
+    was at `as_of`.
     """
     ledger, timeline = _timeline_of(reader, member_id, as_of)
     entry = ledger.entries[member_id]
@@ -323,7 +324,8 @@ def _looked_at(evidence: Evidence | None, edge: Edge | None) -> Any:
 def show_candidate(reader: Reader, candidate_id: str, as_of: AsOf | None = None) -> ShownCandidate:
     """A candidate, its decision, the evidence of its latest decision, its joins and its memory.
 
-    The `timeline` lists the events about the candidate.
+    The `timeline` lists the events about the candidate. Raises RefusedError if the candidate is
+    unknown, or was at `as_of`.
     """
     ledger, timeline = _timeline_of(reader, candidate_id, as_of)
     entry = ledger.entries[candidate_id]

@@ -1,4 +1,4 @@
-"""The schedule: steps that are due at clock times of a zone, each done once (docs/policies.md).
+"""The schedule: steps that are due at clock times of a zone, each done once (docs/commands.md).
 
 A run is identified by its owner, its step and the time it was due, and the owner's writer records
 it once. So the result is the same if two schedulers run, or if one was down or restarts. If several
@@ -11,19 +11,19 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
-from typing import Annotated, Any, Protocol, TypedDict
+from typing import Annotated, Any, Literal, Protocol, TypedDict
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
 from palimpsest.contracts.errors import PalimpsestError, RefusedError
-from palimpsest.contracts.events import BatchStep
 
 _log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 60.0
 """Pause before a failed step is retried; also the longest interval between checks."""
-STEPS: tuple[BatchStep, ...] = ("review", "dedupe")
+ScheduledStep = Literal["review", "dedupe"]
+STEPS: tuple[ScheduledStep, ...] = ("review", "dedupe")
 """The steps that have clock times, in the order in which they run."""
 
 
@@ -67,12 +67,12 @@ class Schedule(BaseModel):
     dedupe: ClockTimes = ()
     review: ClockTimes = ()
 
-    def times(self, step: BatchStep) -> Sequence[time]:
+    def times(self, step: ScheduledStep) -> Sequence[time]:
         """The clock times of a step."""
         found: Sequence[time] = getattr(self, step)
         return found
 
-    def latest(self, step: BatchStep, now: datetime) -> datetime | None:
+    def latest(self, step: ScheduledStep, now: datetime) -> datetime | None:
         """When a step was last due, in UTC; None for a step without a time."""
         return max((moment for moment in self._around(step, now) if moment <= now), default=None)
 
@@ -81,7 +81,7 @@ class Schedule(BaseModel):
         coming = (moment for step in STEPS for moment in self._around(step, now) if moment > now)
         return min(coming, default=None)
 
-    def _around(self, step: BatchStep, now: datetime) -> Iterator[datetime]:
+    def _around(self, step: ScheduledStep, now: datetime) -> Iterator[datetime]:
         """A step's times on the days around `now`; a time that a clock change skips is delayed."""
         zone = ZoneInfo(self.zone)
         today = now.astimezone(zone).date()
@@ -94,7 +94,7 @@ class Schedule(BaseModel):
 class StepDone(TypedDict):
     """The outcome of a step that was due: its answer, or why it failed."""
 
-    step: BatchStep
+    step: ScheduledStep
     due: str
     answer: Mapping[str, Any] | None
     failed: str | None
@@ -118,10 +118,10 @@ class Scheduler:
     """
 
     schedule: Schedule
-    steps: Mapping[BatchStep, Callable[[datetime], Mapping[str, Any]]]
+    steps: Mapping[ScheduledStep, Callable[[datetime], Mapping[str, Any]]]
     clock: Callable[[], datetime]
     report: Callable[[StepDone], None]
-    done: dict[BatchStep, datetime] = field(default_factory=dict)
+    done: dict[ScheduledStep, datetime] = field(default_factory=dict)
 
     def run(self, stop: Stop) -> None:
         """Run each step when it is due, until `stop`; run a missed step at once."""
@@ -146,7 +146,7 @@ class Scheduler:
         return succeeded
 
     def _carry_out(
-        self, step: BatchStep, due: datetime, carry_out: Callable[[datetime], Mapping[str, Any]]
+        self, step: ScheduledStep, due: datetime, carry_out: Callable[[datetime], Mapping[str, Any]]
     ) -> StepDone:
         due_text = due.isoformat()
         try:

@@ -42,7 +42,10 @@ class DryRun:
         self._ledgers: dict[str, Ledger] = {}
 
     def ledger(self, owner_id: str) -> Ledger:
-        """The owner's ledger from the log, with the changes of this dry run, as of now."""
+        """The owner's ledger up to the position, with this dry run's changes, at the clock's time.
+
+        Raises if the oversight stops the request.
+        """
         if self._oversight is not None:
             self._oversight.require()
         if owner_id not in self._ledgers:
@@ -57,7 +60,10 @@ class DryRun:
         return [line.event for line in self.log.of_owner(owner_id, upto=self._upto)]
 
     def run(self, command: Operation) -> list[AnyEvent]:
-        """Decide and fold, only on the private ledger. Raises RefusedError, like the writer's."""
+        """Decide and fold, only on the private ledger.
+
+        Raises RefusedError, like the writer's, and whatever the oversight stops the request with.
+        """
         if self._oversight is not None:
             self._oversight.step(command.owner_id)
         ledger, now = self.ledger(command.owner_id), self.clock()

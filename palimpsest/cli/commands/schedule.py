@@ -21,7 +21,6 @@ from palimpsest.streams.ending import end_in_time
 
 if TYPE_CHECKING:
     from palimpsest.cli.invocation import Invocation
-    from palimpsest.contracts.events import BatchStep
     from palimpsest.settings.schedule import StepDone
 
 app = typer.Typer()
@@ -79,8 +78,7 @@ def _check_until_stopped(call: Invocation, *, once: bool) -> bool:
 
 def describe_step(done: StepDone) -> str:
     """The outcome of a step, in one line; an earlier run's results are not counted again."""
-    step: BatchStep = done["step"]
-    answer = done["answer"]
+    step, answer = done["step"], done["answer"]
     when = f"{step}, due at {done['due']}: "
     if answer is None:
         return f"{when}failed: {done['failed']}"

@@ -240,6 +240,16 @@ def page(*joined: Pairing, scored: tuple[Scored, ...] = (), **also: Any) -> Read
     return Read(drawn(whole, load_policy("importance"), scored, "palimpsest <this>"))
 
 
+def test_the_page_of_a_run_has_the_ids_that_undo_its_joins(full: CommandLine) -> None:
+    file = full.folder / "report.html"
+    joined = dedupe(full, "--html", str(file))["joined"]
+    said = Read(file.read_text()).said
+    assert "Nothing is written yet" not in said
+    assert joined
+    for join in joined:
+        assert f"palimpsest unmerge --decision {join['decision_id']}" in said
+
+
 def in_order(said: str, *words: str) -> bool:
     places = [said.find(word) for word in words]
     return -1 not in places and places == sorted(places)

@@ -148,7 +148,7 @@ class Statements(OpenedStore):
         owner_id: Name | None = None,
         **attribution: Unpack[Attribution],
     ) -> PutBack:
-        """Take a reversal back, with everything that was done because of it.
+        """Take a reversal back, and undo everything that was done because of it.
 
         Returns the joins that are `reinstated`; joins made because of the reversal, which are
         `taken_back`; which of these a review had `confirmed`; joins that later statements

@@ -1605,7 +1605,7 @@ class Calls:
         dry_run: bool | None = None,
         key: str | None = None,
     ) -> PutBack:
-        """Take a reversal back, with everything that was done because of it.
+        """Take a reversal back, and undo everything that was done because of it.
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
@@ -2612,7 +2612,7 @@ class AsyncCalls:
         dry_run: bool | None = None,
         key: str | None = None,
     ) -> PutBack:
-        """Take a reversal back, with everything that was done because of it.
+        """Take a reversal back, and undo everything that was done because of it.
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """

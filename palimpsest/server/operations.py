@@ -546,7 +546,7 @@ OPERATIONS = (
     _request(
         "reinstate",
         f"{OWNER}/reinstate",
-        "Take a reversal back, with everything that was done because of it.",
+        "Take a reversal back, and undo everything that was done because of it.",
         ReinstateRequest,
         tool="reinstate",
         tool_role="reviewer",

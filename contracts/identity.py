@@ -9,7 +9,7 @@ from uuid import UUID
 import orjson
 
 NAMESPACE = UUID("6f1c9c9e-4d0b-5e0a-9a63-70616c696d70")
-"""The root of every uuid5 of this system; it never changes."""
+"""The namespace of all ids that do not follow from another id; it never changes."""
 
 
 def candidate_id(owner_id: str, source: str, producer_id: str) -> str:
@@ -18,12 +18,18 @@ def candidate_id(owner_id: str, source: str, producer_id: str) -> str:
 
 
 def event_id(input_id: str, step: str) -> str:
-    """The id of the event that `input_id` (a candidate's or a command's) causes at `step`."""
-    return _uuid5(bytes.fromhex(input_id.replace("-", "")), step.encode())
+    """The id of the event that `input_id` (a candidate's or a command's) causes at `step`.
+
+    Raises ValueError if `input_id` is not 32 hex digits, with or without hyphens.
+    """
+    namespace = bytes.fromhex(input_id.replace("-", ""))
+    if len(namespace) != 16:
+        raise ValueError("an id has 32 hex digits")
+    return _uuid5(namespace, step.encode())
 
 
 def decision_id_of(candidate: str) -> str:
-    """The id of a candidate's first decision."""
+    """The id of a candidate's first decision. Raises ValueError as `event_id` does."""
     return event_id(candidate, "decided")
 
 
@@ -36,7 +42,10 @@ def decision_id_or_unchanged(some_id: str) -> str:
 
 
 def forgotten_id(candidate: str) -> str:
-    """The id of the event by which a candidate is refused because its text was forgotten."""
+    """The id of the event by which a candidate is refused because its text was forgotten.
+
+    Raises ValueError as `event_id` does.
+    """
     return event_id(candidate, "forgotten")
 
 

@@ -198,7 +198,8 @@ def _numbered(lines: Sequence[str]) -> str:
 
 
 def _captured_at(writer: StoreWriter, outcome: Outcome, now: datetime) -> datetime:
-    recorded = writer.reader.log.find(decision_id_of(outcome.joined_to or ""))
+    earlier = outcome.joined_to
+    recorded = None if earlier is None else writer.reader.log.find(decision_id_of(earlier))
     return recorded.event.time if recorded else now
 
 

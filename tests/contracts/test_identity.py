@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
 
-from palimpsest.contracts.identity import candidate_id, event_id, run_id, session_of, token_of
+import pytest
+
+from palimpsest.contracts.identity import (
+    candidate_id,
+    decision_id_or_unchanged,
+    event_id,
+    run_id,
+    session_of,
+    token_of,
+)
 
 DUE = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -37,6 +46,13 @@ def test_an_event_is_named_by_its_input_and_step() -> None:
     first, second = candidate_id("a", "b", "c"), candidate_id("a", "b", "d")
     ids = [event_id(first, "decided"), event_id(first, "settled"), event_id(second, "decided")]
     assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("some", ["", "cafe", "ca-fe", "ab" * 17, "Ada", "ab" * 15 + " "])
+def test_text_of_another_length_than_an_id_is_no_id(some: str) -> None:
+    assert decision_id_or_unchanged(some) == some
+    with pytest.raises(ValueError):
+        event_id(some, "decided")
 
 
 def test_a_token_tells_lists_apart() -> None:

@@ -16,9 +16,12 @@ from palimpsest.contracts.toml import parse_toml
 from palimpsest.streams.guard import Tables, passes, read, tables_of
 
 EXAMPLES = ("same", "different")
-"""A file's pairs that the guard must join, or must not; they are tried but not recorded."""
+"""The keys of a file's example pairs: those that the guard must find near-identical, and those that
+it must not. They are tried, but not recorded."""
 _MODEL = "multilingual-e5-small"
 """The model that reads every script, so that examples test the language rather than the model."""
+_UNKNOWN = "in each text at least two words, and at least a tenth of all, have to be in `words`"
+"""Why a text may have no language (`streams.guard.text.language`)."""
 
 
 def load_language(file: Path) -> Language:
@@ -69,11 +72,11 @@ def _not_held(examples: dict[str, list[tuple[str, str]]], tables: Tables) -> Ite
             one, other = (read(text, model=_MODEL, tables=tables) for text in pair)
             if all(passes(*each) is joined for each in ((one, other), (other, one))):
                 continue
-            known = ", ".join(sorted({reading.language or "none" for reading in (one, other)}))
+            known = sorted({reading.language or "none" for reading in (one, other)})
             yield (
                 f"{key}, pair {number}: these are {'not ' if joined else ''}near-identical, and"
-                f" their language is {known}"
-                + (": both texts need two words of `words` or more" if joined else "")
+                f" their language is {', '.join(known)}"
+                + (f": {_UNKNOWN}" if joined and "none" in known else "")
             )
 
 

@@ -164,6 +164,8 @@ def test_a_decision_names_the_guard_that_knew_the_language() -> None:
 
 
 GOOD = (FOLDER / "nl.toml").read_text()
+LONG = "Zijn broer drinkt " + "kwak " * 40
+TOO_FEW = ": in each text at least two words, and at least a tenth of all, have to be in `words`"
 
 
 def _with(key: str, value: str) -> Callable[[str], str]:
@@ -183,7 +185,7 @@ def _with(key: str, value: str) -> Callable[[str], str]:
             "is not a language: code: it is missing; kode",
         ),
         (_with("code", '"Dutch"'), "code: should match pattern"),
-        (_with("negators", '"Niet"'), "negators.0: 'Niet' is not a single word in small"),
+        (_with("negators", '"Niet"'), "negators.0: 'Niet' is not a single word in lower case"),
         (_with("negators", '""'), "negators: Value should have at least 1 item"),
         (
             _with("numbers", "{ een = 1 }"),
@@ -228,6 +230,24 @@ def test_what_is_wrong_with_a_file_is_told(
         load_language(file)
     assert told in str(error.value)
     assert str(file) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("pair", "told"),
+    [
+        (("Ada woont in Gent.", "Ada woont in Rome."), "language is nl"),
+        (("Ada woont in Gent.", "Ada blijft, gent."), f"language is nl, none{TOO_FEW}"),
+        ((LONG, f"{LONG} Ada."), f"language is none{TOO_FEW}"),
+    ],
+)
+def test_only_a_text_of_no_known_language_is_said_to_need_more_words(
+    tmp_path: Path, pair: tuple[str, str], told: str
+) -> None:
+    file = tmp_path / "nl.toml"
+    file.write_text(GOOD.replace("same = [", f"same = [{json.dumps(pair)},"))
+    with pytest.raises(UsageError) as error:
+        load_language(file)
+    assert str(error.value).endswith(told)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

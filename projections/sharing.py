@@ -1,9 +1,10 @@
 """Folds a log in two processes, owner by owner; only this one writes.
 
 LanceDB has one writer, and each table of a segment is one file, so separate projections could not
-be combined. Instead, the other process folds owners and returns their rows as Arrow, which is three
-quarters of the work. Owners are handed out a few at a time, to whichever process is free, so it
-does not matter how long their histories are, or how late the other process starts.
+be combined. Instead, the other process folds some of the owners and returns their rows as Arrow:
+making these rows is three quarters of the work on an owner. Owners are handed out a few at a time,
+to whichever process is free, so it does not matter how long their histories are, or how late the
+other process starts.
 """
 
 from __future__ import annotations

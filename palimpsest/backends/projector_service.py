@@ -1,4 +1,4 @@
-"""`palimpsest project`: a store that follows a cluster's decisions, with both projections."""
+"""`palimpsest project`: a store that follows a cluster's decisions, with its projections."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ class ProjectedReplica:
     def starts(self, identities: Mapping[str, str]) -> dict[TopicPartition, int]:
         """The offsets to continue at.
 
-        StoreError if a topic was recreated, or if the store has decisions that are not from these.
+        Raises StoreError if a topic was recreated, or if the store has decisions from elsewhere than
+        these topics.
         """
         found: dict[TopicPartition, int] = {}
         for topic, identity in identities.items():
@@ -108,9 +109,10 @@ class ProjectedReplica:
             self.log.follow(Followed(at.topic, at.partition, identities[at.topic], offset))
 
     def take(self, records: Records, at: Offsets, identities: Mapping[str, str]) -> None:
-        """Write records: decisions to the log, then to the projections.
+        """Write decisions, dead letters and offsets to the log, then decisions to the projections.
 
-        `at` has the next offsets of the partitions that have advanced.
+        The log is written in one transaction. `at` has the next offsets of the partitions that have
+        advanced. Raises StoreError if a line is invalid, or an event is about something unknown.
         """
         decisions = [r for r in records if r.topic == self._topics.name("decisions")]
         letters = [r for r in records if r.topic != self._topics.name("decisions")]
@@ -203,8 +205,8 @@ class _Stoppable:
         return self._log.of_owner(owner_id, upto=upto)
 
 
-class _Same:
-    """Checks, before records are taken, that the topics are still those the store follows."""
+class _RecreationCheck:
+    """Checks that no followed topic was recreated, at most once every `CHECK_SECONDS`."""
 
     def __init__(
         self, ask: Callable[[], Awaitable[Mapping[str, str]]], known: Mapping[str, str]
@@ -214,7 +216,10 @@ class _Same:
         self._checked = asyncio.get_running_loop().time()
 
     async def check(self) -> None:
-        """StoreError if a topic was recreated; if no broker answers, the check is retried later."""
+        """Raise StoreError if a topic was recreated.
+
+        If no broker answers, the next call checks again.
+        """
         now = asyncio.get_running_loop().time()
         if now - self._checked < CHECK_SECONDS:
             return
@@ -246,8 +251,9 @@ class Follower:
     async def run(self, stop: asyncio.Event) -> None:
         """Follow until `stop` is set.
 
-        Raises TransientError if another process writes to the store, and StoreError if the store
-        does not follow these topics, or if one of them was recreated.
+        A new store begins to follow these topics. Raises TransientError if another process writes
+        to the store; StoreError if the store has decisions from elsewhere, or if a topic was
+        recreated; and DecisionsDeletedError if the brokers deleted decisions before they were read.
         """
         lock = WriterLock(self._folder)
         try:
@@ -274,10 +280,10 @@ class Follower:
         begins = (f"{at.partition}: {n:,}" for at, n in starts.items() if at.topic == decisions)
         _log.info("follows %s into %s, from %s", decisions, self._folder, ", ".join(begins))
 
-        same = _Same(self._identities, identities)
+        recreation = _RecreationCheck(self._identities, identities)
 
         async def take(records: Records, at: Offsets) -> None:
-            await same.check()
+            await recreation.check()
             await self._off_loop(replica.take, records, at, identities)
             self._on_progress(len(records), at)
 

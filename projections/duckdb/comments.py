@@ -181,7 +181,7 @@ _SPECIAL: Mapping[tuple[str, str], str] = {
     ("decisions", "nearest_id"): "The neighbour that decided it, joined or not",
     ("decisions", "nearest_similarity"): "The score of that neighbour",
     ("decisions", "similarity"): "The score of the join",
-    ("decisions", "standing"): "False once the join was reversed; null if nothing was joined",
+    ("decisions", "standing"): "False while the join is reversed; null if nothing was joined",
     ("events", "decision"): "The name of a decision; null for other events",
     ("events", "decision_id"): "The decision that it is, or is about",
     ("events", "answers"): "The event that it answers, such as the question or the reversal",

@@ -1,8 +1,9 @@
 """The writer of both runtimes: inputs and commands in, commits out (docs/design.md, Two runtimes).
 
 A window is looked up, embedded on the embedder's thread, and decided on candidate by candidate.
-Deciding fills a `Commit`; a runtime adds answers, dead letters and input offsets, and its `Append`
-makes all of it durable, or nothing.
+Deciding fills a `Commit` with events, dead letters and the reply to a window. A runtime adds the
+answers of requests; the cluster also adds input offsets, and replaces the dead letters by one per
+record. The runtime's `Append` makes all of it durable, or nothing.
 """
 
 from __future__ import annotations
@@ -102,6 +103,7 @@ Committed = Callable[[Sequence[tuple[int, AnyEvent, Touched]]], None]
 Append = Callable[[Commit], list[int]]
 """Makes a commit durable and returns its events' positions; if it raises, nothing happened."""
 Effect = Callable[[str], None]
+"""Called with the name of a step, such as `log:append`, when the writer reaches it."""
 MANY = 64
 """While a window with at least this many inputs is decided on, garbage collection pauses: it would
 scan all ledgers."""
@@ -117,7 +119,7 @@ CheckTimer = Callable[[CheckType, float], None]
 
 
 def no_effect(_name: str) -> None:
-    """Do nothing: the default `Effect`. Tests pass one that stops the process there."""
+    """Do nothing. Tests pass one that stops the process at a step."""
 
 
 def ignore_timing(_check: CheckType, _milliseconds: float) -> None:
@@ -551,7 +553,7 @@ class Writer:
         return events
 
     def refuse(self, command: Operation, refusal: RefusedError) -> None:
-        """Record the refusal of a command by a dry run."""
+        """Record the refusal of a command, by a dry run or by a check of its request's handler."""
         ledger = self.ledger(command.owner_id)
         self.pending.owners.add(command.owner_id)
         event = refused(command, refusal, ledger.at(self.clock()))
@@ -563,12 +565,20 @@ class Writer:
         return content_of(text, vector=vector)
 
     def new_text(self, text: str) -> Content:
-        """A new candidate's text, without a vector if the model is down."""
+        """A new candidate's text with its hash and vector.
+
+        If the model is down, it has no vector, or if the policy does not allow that
+        (`embedder_fails`), the model's error is raised.
+        """
         vector = self._vectors.now(text, self.policy)
         return content_of(text, vector=vector)
 
     def set_policy(self, request: PolicyRequest) -> None:
-        """Record the policy; another model's is refused while any text lacks a vector of it."""
+        """Record the policy. If it has another model, every text must have a vector of that model.
+
+        Raises UsageError if it is not a policy, and RefusedError if vectors are missing, or if
+        `drops` names its model.
+        """
         try:
             policy = Policy.model_validate(request.policy)
         except ValidationError as error:

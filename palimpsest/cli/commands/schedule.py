@@ -50,7 +50,7 @@ def schedule(
 
 
 def _check_until_stopped(call: Invocation, *, once: bool) -> bool:
-    """Check once, or until a signal; returns whether the last check succeeded."""
+    """Check once and return whether it succeeded, or check until a signal and return True."""
     from palimpsest.settings.schedule import Scheduler
 
     def dedupe(due: datetime) -> Mapping[str, Any]:

@@ -82,8 +82,8 @@ class ProjectedReplica:
     def starts(self, identities: Mapping[str, str]) -> dict[TopicPartition, int]:
         """The offsets to continue at.
 
-        Raises StoreError if a topic was recreated, or if the store has decisions from elsewhere than
-        these topics.
+        Raises StoreError if a topic was recreated, or if the store has decisions from elsewhere
+        than these topics.
         """
         found: dict[TopicPartition, int] = {}
         for topic, identity in identities.items():

@@ -51,7 +51,7 @@ def test_an_event_is_named_by_its_input_and_step() -> None:
 @pytest.mark.parametrize("some", ["", "cafe", "ca-fe", "ab" * 17, "Ada", "ab" * 15 + " "])
 def test_text_of_another_length_than_an_id_is_no_id(some: str) -> None:
     assert decision_id_or_unchanged(some) == some
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="hex"):
         event_id(some, "decided")
 
 

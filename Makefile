@@ -34,7 +34,7 @@ unexport PYTHONDONTWRITEBYTECODE
 	test-pythons test-wheel dist check-tag bench bench-peers bench-quality schemas constraints clean
 
 help: ## Print this list.
-	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) \
+	@grep -hE '^[a-z0-9-]+:.*## ' $(firstword $(MAKEFILE_LIST)) \
 		| awk -F ':.*## ' '{ printf "  make %-18s %s\n", $$1, $$2 }'
 
 install: .venv/installed ## Create .venv with everything for running, testing and developing (no torch).

@@ -26,6 +26,12 @@ def test_the_workflow_runs_targets_that_are_there() -> None:
     assert {*wanted} <= {*targets}
 
 
+def test_every_target_with_a_sentence_is_listed() -> None:
+    described = re.findall(r"^([\w-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    told = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert re.findall(r"^  make (\S+)", told.stdout, re.MULTILINE) == described
+
+
 def test_only_the_publishing_job_may_ask_for_an_identity() -> None:
     assert WORKFLOW["permissions"] == {}
     asking = {name for name, job in WORKFLOW["jobs"].items() if "id-token" in job["permissions"]}

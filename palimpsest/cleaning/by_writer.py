@@ -1,7 +1,7 @@
 """The joins of any policy, by the writer itself, which decides in memory; every text is embedded.
 
-This is for policies that join by scores alone, or compare with memories: their joins depend on all
-vectors and on earlier joins.
+This is for policies that join without the guard, fold exact repeats or compare with memories: their
+joins depend on all vectors and on earlier joins.
 """
 
 from __future__ import annotations

@@ -629,18 +629,24 @@ def result(answer: Answer[A_co]) -> A_co:
 OTHER_MODEL = "other_model"
 """The reason for refusing a switch to another embedding model: a text lacks its vector."""
 
+EMBEDDER_DOWN = "embedder_down"
+"""The reason for refusing a request that needs a vector while the model is down: sent again once
+the model is back, it is carried out."""
+
 
 def merged(answers: Sequence[Answer]) -> Answer:
     """Combine the answers of a cluster's partitions.
 
-    If a partition hit a bug or did not understand the request, that is the answer. So is a refused
-    switch of models (`OTHER_MODEL`), with a note if other partitions have switched. Other refusals
-    count only if all partitions refused: then the answer is the first that is not about an unknown
-    id or a wrong partition, else the first.
+    If a partition hit a bug, did not understand the request or has no model (`EMBEDDER_DOWN`), that
+    is the answer. So is a refused switch of models (`OTHER_MODEL`), with a note if other partitions
+    have switched. Other refusals count only if all partitions refused: then the answer is the first
+    that is not about an unknown id or a wrong partition, else the first.
     """
     done = [answer.result for answer in answers if isinstance(answer, Done)]
     for answer in answers:
         if isinstance(answer, Failed | Misused):
+            return answer
+        if isinstance(answer, Refused) and answer.reason == EMBEDDER_DOWN:
             return answer
         if isinstance(answer, Refused) and answer.reason == OTHER_MODEL:
             return replace(answer, detail=f"{answer.detail}{_switched(len(done), len(answers))}")

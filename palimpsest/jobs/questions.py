@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 
 from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts import policy
+from palimpsest.contracts.answers import EMBEDDER_DOWN
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.questions import AnyQuestion
 from palimpsest.streams.core.questions import compose_question, settle_question
@@ -185,12 +186,12 @@ class TableReading:
             answer.reason if isinstance(answer, RefusedError) else None
             for answer in self._writer.ask_each(requests)
         ]
-        carried_out = {
+        done_or_retried = {
             request.request_id
             for request, refusal in zip(requests, refusals, strict=True)
-            if refusal is None
+            if refusal in (None, EMBEDDER_DOWN)
         }
-        left = {request_id(answer.pending.question) for answer in answered} - carried_out
+        left = {request_id(answer.pending.question) for answer in answered} - done_or_retried
         self._left |= left
         self._met |= left
         self._in_hand -= {answer.pending.origin for answer in answered}

@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
+from palimpsest.contracts.answers import EMBEDDER_DOWN
 from palimpsest.contracts.errors import PalimpsestError, RefusedError
 
 _log = logging.getLogger(__name__)
@@ -133,7 +134,7 @@ class Scheduler:
         """Run the steps that are due and not done; returns whether all succeeded.
 
         A failed step does not prevent the next; it is retried at the next check. A refused step
-        runs again when it is next due.
+        runs again when it is next due; if the model was down, it is retried, too.
         """
         succeeded = True
         for step, carry_out in self.steps.items():
@@ -152,7 +153,8 @@ class Scheduler:
         try:
             answer = carry_out(due)
         except RefusedError as error:
-            self.done[step] = due
+            if error.reason != EMBEDDER_DOWN:
+                self.done[step] = due
             _log.warning("%s, due at %s, was refused: %s", step, due_text, error)
             return {"step": step, "due": due_text, "answer": None, "failed": str(error)}
         except PalimpsestError as error:

@@ -13,6 +13,7 @@ from typing import Any, Generic
 from pydantic import ValidationError
 
 from palimpsest.contracts.answers import (
+    EMBEDDER_DOWN,
     A_co,
     AddedVectors,
     Answer,
@@ -139,9 +140,9 @@ def embed_late(writer: Writer, request: EmbedRequest) -> LateVectors:
     try:
         done, left = writer.embed_late(request.owner_id, long=request.long)
     except ModelError as error:
-        raise RefusedError("embedder_down", str(error)) from error
+        raise RefusedError(EMBEDDER_DOWN, str(error)) from error
     if left and not done:
-        raise RefusedError("embedder_down", "there is still no model: `palimpsest doctor` says why")
+        raise RefusedError(EMBEDDER_DOWN, "there is still no model: `palimpsest doctor` says why")
     return {"embedded": done, "left": left}
 
 
@@ -334,12 +335,32 @@ def _reply(writer: Writer, pending: PendingRequest, answer: Answer) -> None:
         writer.pending.offsets.append(pending.offset)
 
 
-def fail(writer: Writer, pending: PendingRequest, error: Exception) -> Failed:
+def serve_alone(writer: Writer, pending: PendingRequest[A_co]) -> Answer[A_co]:
+    """Like `serve`, for one request.
+
+    If it needs a vector while the model is down, and the policy continues without one, it is
+    refused. That refusal is not recorded: nothing was decided, and a repeat is executed.
+    """
+    try:
+        return serve(writer, [pending])[0]
+    except ModelError as error:
+        if writer.policy.embedder_fails == "stop":
+            raise
+        return _answer(writer, pending, Refused(EMBEDDER_DOWN, str(error)))
+
+
+def fail(writer: Writer, pending: PendingRequest[A_co], error: Exception) -> Answer[A_co]:
     """Answer a request that hit a bug: it must not stop the requests that come after it."""
-    failed = Failed(type(error).__name__)
-    _reply(writer, pending, failed)
+    return _answer(writer, pending, Failed(type(error).__name__))
+
+
+def _answer(
+    writer: Writer, pending: PendingRequest[A_co], answer: Refused | Failed
+) -> Answer[A_co]:
+    """Answer a request that had no effect."""
+    _reply(writer, pending, answer)
     writer.commit()
-    return failed
+    return answer
 
 
 def serve_all(writer: Writer, asked: Iterable[PendingRequest[A_co]]) -> list[Answer[A_co]]:
@@ -360,9 +381,9 @@ def serve_all(writer: Writer, asked: Iterable[PendingRequest[A_co]]) -> list[Ans
 
 
 def _serve_alone(writer: Writer, pending: PendingRequest[A_co]) -> Answer[A_co]:
-    """Like `serve`, for one request; if another process sent it, a bug is an answer, too."""
+    """Like `serve_alone`; if another process sent the request, a bug is an answer, too."""
     try:
-        return serve(writer, [pending])[0]
+        return serve_alone(writer, pending)
     except (PalimpsestError, OSError):
         raise
     except Exception as error:

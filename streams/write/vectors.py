@@ -11,7 +11,7 @@ from concurrent.futures import Future
 import numpy as np
 from numpy.typing import NDArray
 
-from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.errors import ModelError, UsageError
 from palimpsest.contracts.events import Vector
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.embedder import Embedder, Embedding, Engine, require_local
@@ -21,6 +21,7 @@ _log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 30.0
 """Pause before a model that is down is tried again: loading it may take seconds."""
+_DOWN = "the model is down (`palimpsest doctor` says why): send the request again once it is back"
 
 
 class Vectors:
@@ -74,8 +75,16 @@ class Vectors:
         return self.of(Window((), texts, future), policy) if future else {}
 
     def required(self, text: str, policy: Policy) -> Vector:
-        """The vector of a text that needs one. Raises the model's error."""
-        return self.vector(self._local(policy).embed_now(text), policy)
+        """The vector of a text that needs one. Raises the model's error, or ModelError if down."""
+        if self.down:
+            raise ModelError(_DOWN)
+        try:
+            embedding = self._local(policy).embed_now(text)
+        except Exception as error:
+            self._continue_without(error, policy)
+            raise ModelError(_DOWN) from error
+        self._down_until = None
+        return self.vector(embedding, policy)
 
     def _local(self, policy: Policy) -> Embedder:
         embedder = self._embedder()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from palimpsest.contracts.answers import (
+    EMBEDDER_DOWN,
     OTHER_MODEL,
     Answer,
     Done,
@@ -75,6 +76,8 @@ def test_what_one_partition_did_does_not_hide_that_another_did_not_understand() 
     done, refused, misused, failed = (answer for answer, _ in ANSWERS)
     assert merged([done, misused, refused]) == misused
     assert merged([refused, failed, done]) == failed
+    down = Refused(EMBEDDER_DOWN, "the model is down")
+    assert merged([done, down, refused]) == down
     lacking = Refused(OTHER_MODEL, "a vector of it is missing for 3 texts")
     assert merged([refused, lacking]) == lacking
     told = merged([done, lacking, refused])

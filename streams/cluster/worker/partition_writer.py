@@ -45,7 +45,7 @@ from palimpsest.streams.log.log import Lines
 from palimpsest.streams.write.commit import Commit, InputOffset, OpenQuestions, Reply
 from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.streams.write.owners import Owners
-from palimpsest.streams.write.serve import PendingRequest, fail, parse_request, serve
+from palimpsest.streams.write.serve import PendingRequest, fail, parse_request, serve_alone
 from palimpsest.streams.write.windows import Window
 from palimpsest.streams.write.writer import Effect, Writer, no_effect
 
@@ -191,7 +191,7 @@ class PartitionWriter:
         self.writer.oversight = RequestOversight(self, request.request_id)
         with self._metrics.stage("decide"):
             try:
-                serve(self.writer, [pending])
+                serve_alone(self.writer, pending)
             except (PalimpsestError, OSError):
                 raise
             except Exception as error:

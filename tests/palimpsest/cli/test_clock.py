@@ -171,7 +171,14 @@ def test_of_missed_nights_the_latest_is_caught_up_with() -> None:
     assert steps.done == [("review", at(5, 3)), ("dedupe", at(5, 3))]
 
 
-@pytest.mark.parametrize("error", [lambda: TransientError("away"), lambda: KeyError("a bug")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        lambda: TransientError("away"),
+        lambda: KeyError("a bug"),
+        lambda: RefusedError("embedder_down", "the model is down"),
+    ],
+)
 def test_a_step_that_fails_does_not_keep_the_next_from_running_and_is_tried_again(
     error: Callable[[], Exception],
 ) -> None:

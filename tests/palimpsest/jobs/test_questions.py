@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from palimpsest import Palimpsest
 from palimpsest.api import store as api
+from palimpsest.contracts.errors import ModelError
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.requests import SettleRequest
 from palimpsest.jobs.questions import TableReading
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.judge.verifier import Undecided
+from palimpsest.streams.judge.verifier import Undecided, request_id
 from palimpsest.streams.judge.worker import AnsweredQuestion
-from tests.stub_engine import load_stub
+from palimpsest.streams.policies import load_policy
+from tests.stub_engine import StubEngine, load_stub
 
 
 def test_questions_are_read_from_the_ledgers_of_the_store(
@@ -56,3 +61,32 @@ def test_a_question_left_pending_is_not_taken_again_and_forgotten_once_it_is_set
             submit(text)
             assert reading.take(9) == []
         assert reading._left == set()
+
+
+def test_a_question_whose_composed_text_had_no_model_is_taken_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It costs nothing: the judge's answers are cached."""
+    monkeypatch.setattr(api, "load_engine", load_stub)
+    policy = load_policy("standard").model_copy(update={"embedder_fails": "store"})
+    with Palimpsest.open(tmp_path, policy=policy) as store:
+        older, newer = (
+            str(store.submit({"owner_id": "ada", "text": f"she has a {size} dog"})[0].candidate_id)
+            for size in ("large brown", "large black")
+        )
+        reading = TableReading(store.writer)
+        [question] = reading.take(9)
+        request = SettleRequest(
+            request_id=request_id(question.question),
+            candidate_id=newer,
+            composed="she has a brown dog and a black one",
+            verdicts=(Verdict(neighbour_id=older, answer="compose"),),
+        )
+        answered = [AnsweredQuestion(question, request)]
+        with monkeypatch.context() as down:
+            down.setattr(StubEngine, "embed", Mock(side_effect=ModelError("unplugged")))
+            assert reading.deliver(answered) == {"refused: embedder_down": 1}
+            assert reading.take(9) == []
+            assert reading.is_at_end()
+        store.submit({"owner_id": "bob", "text": "otters swim"})
+        assert len(reading.take(9)) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 from uuid import uuid4
 
 import orjson
@@ -12,10 +13,13 @@ import pytest
 from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
 
 from palimpsest.contracts.answers import Done
+from palimpsest.contracts.errors import ModelError
 from palimpsest.contracts.events import AnyEvent, Invalid, Retracted
+from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.requests import (
     AnyRequest,
     CheckRequest,
+    CombineRequest,
     EmbedRequest,
     JoinSelection,
     RetractRequest,
@@ -34,6 +38,7 @@ from palimpsest.streams.embedded.pipeline import decide_all
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write import vectors
 from palimpsest.streams.write.commit import InputOffset
 from palimpsest.streams.write.handlers import bulk
 from palimpsest.streams.write.serve import HANDLERS
@@ -50,19 +55,20 @@ Transaction = tuple[list[AnyEvent], list[Outgoing], list[InputOffset]]
 class Partition:
     """The writer of the only partition, with brokers that say what they have been sent."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, policy: str = "standard") -> None:
         self.taken: list[Transaction] = []
         self.refusal: BaseException | None = None
         self.sending: Callable[[], None] = lambda: None
         self.log = PartitionReplica.create(path)
-        embedder = Embedder(StubEngine())
+        self.engine = StubEngine()
+        embedder = Embedder(self.engine)
         self.writer = PartitionWriter(
             self.log,
             self._publish,
             Followed(TOPICS.name("decisions"), 0, "id", 0),
             TOPICS,
             INPUTS,
-            load_policy("standard"),
+            load_policy(policy),
             lambda _model: embedder,
             lambda: AT,
             Metrics(),
@@ -153,6 +159,32 @@ def test_a_request_that_meets_a_bug_fails_and_the_next_is_carried_out(
         assert partition.asked(retract()) == {"failed": "ZeroDivisionError"}
     assert partition.events() == []
     assert len(partition.asked(retract())["done"]["retracted"]) == COUNT
+
+
+def test_a_composed_text_is_refused_while_the_model_is_down_and_the_next_request_is_carried_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that ended there would meet the same record again when it starts."""
+    monkeypatch.setattr(vectors, "RETRY_SECONDS", 0.0)
+    partition = Partition(tmp_path / "replica.sqlite", "namespaced")
+    entries = partition.writer.writer.owners.get("owner 0").ledger.entries.values()
+    a, b, c, *_ = (entry.id for entry in entries if entry.fields.namespace == "default")
+    request = CombineRequest(
+        request_id=str(uuid4()),
+        a=b,
+        b=a,
+        decision="llm_merge",
+        face="text",
+        composed="otters and ferries",
+        sources=(a, b),
+        evidence=Evidence(policy=partition.writer.writer.policy.hash),
+    )
+    with monkeypatch.context() as down:
+        down.setattr(partition.engine, "embed", Mock(side_effect=ModelError("unplugged")))
+        assert partition.asked(request)["refused"]["reason"] == "embedder_down"
+        assert "done" in partition.asked(SeparateRequest(request_id=str(uuid4()), a=a, b=c))
+    assert "done" in partition.asked(request)
+    partition.log.close()
 
 
 def test_what_no_record_can_hold_is_a_bug_too(partition: Partition) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 from uuid import uuid4
 
 import numpy as np
@@ -14,13 +14,14 @@ import pytest
 from palimpsest.contracts.answers import Done, Refused
 from palimpsest.contracts.errors import ModelError, SearchError, StoreError, UsageError
 from palimpsest.contracts.events import Decided, Embedded
+from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.policy import Policy, TokenCheck
-from palimpsest.contracts.requests import EmbedRequest
+from palimpsest.contracts.requests import CombineRequest, EmbedRequest, SeparateRequest
 from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write import vectors, writer
 from palimpsest.streams.write.owners import Owners
-from palimpsest.streams.write.serve import PendingRequest, serve
+from palimpsest.streams.write.serve import PendingRequest, serve, serve_all
 from tests.streams.write.runtime import Runtime, inputs
 from tests.stub_engine import StubEngine
 
@@ -266,3 +267,81 @@ def test_a_window_that_could_not_be_opened_leaves_no_text_behind(
         with patch.object(kind, call, side_effect=StoreError), pytest.raises(StoreError):
             one.writer.open_window(window)
         assert one.writer.open_window(window).texts == [LONG, NEAR]
+
+
+# -- composed texts ------------------------------------------------------------------------------
+
+
+def combine(one: Runtime, a: str, b: str) -> CombineRequest:
+    """Join two candidates by a composed text, which needs a vector."""
+    return CombineRequest(
+        request_id=str(uuid4()),
+        a=b,
+        b=a,
+        decision="llm_merge",
+        face="text",
+        composed="nora rows to buy bread and milk",
+        sources=(a, b),
+        evidence=Evidence(policy=one.writer.policy.hash),
+    )
+
+
+def ids_of(one: Runtime, *texts: str) -> list[str]:
+    """The candidates of texts that no rule joins."""
+    return [str(told.candidate_id) for told in one.submit(*rows_of(*texts))]
+
+
+def test_a_composed_text_is_refused_while_the_model_is_down_and_made_when_it_is_back(
+    tmp_path: Path, plug: Plug
+) -> None:
+    """The requests beside it are carried out, and nothing of it is recorded."""
+    plug.plugged = True
+    with runtime(tmp_path, plug) as one:
+        a, b, c = ids_of(one, LONG, "tea", "milk")
+        plug.plugged = False
+        before = one.log.head()
+        waits = combine(one, a, b)
+        apart = SeparateRequest(request_id=str(uuid4()), a=a, b=c)
+        refused, done = serve_all(one.writer, [PendingRequest(waits, 1), PendingRequest(apart, 2)])
+        assert isinstance(refused, Refused)
+        assert refused.reason == "embedder_down"
+        assert isinstance(done, Done)
+        assert one.log.head() == before + 1
+        plug.plugged = True
+        [joined] = serve_all(one.writer, [PendingRequest(waits, 3)])
+        assert isinstance(joined, Done)
+        [memory] = joined.result["memories"]
+        assert memory["face"] == "nora rows to buy bread and milk"
+        assert one.ledger_matches_log()
+
+
+def test_whatever_a_model_fails_with_refuses_a_composed_text(
+    tmp_path: Path, plug: Plug, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plug.plugged = True
+    with runtime(tmp_path, plug) as one:
+        a, b = ids_of(one, LONG, "tea")
+        monkeypatch.setattr(plug, "embed", Mock(side_effect=ConnectionError("away")))
+        [refused] = serve_all(one.writer, [PendingRequest(combine(one, a, b), 1)])
+    assert isinstance(refused, Refused)
+    assert refused.reason == "embedder_down"
+
+
+def test_a_model_that_is_down_is_not_tried_again_for_each_composed_text(tmp_path: Path) -> None:
+    plug = Plug()
+    plug.plugged = True
+    with runtime(tmp_path, plug) as one:
+        a, b = ids_of(one, LONG, "tea")
+        plug.plugged, plug.asked = False, 0
+        for number in range(3):
+            serve_all(one.writer, [PendingRequest(combine(one, a, b), number)])
+    assert plug.asked == 1
+
+
+def test_a_policy_that_stops_stops_at_a_composed_text(tmp_path: Path, plug: Plug) -> None:
+    plug.plugged = True
+    with runtime(tmp_path, plug, STOPS) as one:
+        a, b = ids_of(one, LONG, "tea")
+        plug.plugged = False
+        with pytest.raises(ModelError, match="unplugged"):
+            serve_all(one.writer, [PendingRequest(combine(one, a, b), 1)])

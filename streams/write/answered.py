@@ -199,8 +199,8 @@ def record_outcomes(
     at = next(first, len(events))
     data = UnchangedData(request="submit")
     if at == len(events):
-        candidates = (item.meaning for item in inputs if isinstance(item.meaning, Prepared))
-        owner_id = next(candidates).candidate.owner_id
+        read = (item.meaning for item in inputs if isinstance(item.meaning, Prepared))
+        owner_id = next((prepared.candidate.owner_id for prepared in read), "")
         note_id = event_id(request_id, f"unchanged:{owner_id}")
         _append(writer, _unchanged(writer, request_id, data, owner_id, note_id))
     told = [_without_nothing(asdict(outcome)) for outcome in outcomes]

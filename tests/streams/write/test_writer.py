@@ -6,9 +6,11 @@ import gc
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -20,11 +22,12 @@ from palimpsest.contracts.wire import decode
 from palimpsest.jobs.ingest import Summary
 from palimpsest.streams.embedded import pipeline
 from palimpsest.streams.embedded.inbox import Inbox
+from palimpsest.streams.embedded.pipeline import decide_all
 from palimpsest.streams.embedder import Embedding
 from palimpsest.streams.intake import understand
 from palimpsest.streams.log.dead_letters import DeadLetters
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.inputs import OTHER_REQUEST, Input, Outcome, Submission
 from palimpsest.streams.write.writer import MANY, Writer
 from tests.reliability.rows import BROKEN, lines, rows
 from tests.streams.write.runtime import Row, Runtime, inputs, memories
@@ -565,3 +568,18 @@ def test_a_slow_producer_does_not_hold_up_what_it_sent(log_path: Path) -> None:
             assert outcomes
             seen.set()
         assert len(decisions(runtime)) == 2
+
+
+def test_rows_of_a_request_that_are_all_invalid_are_answered_as_they_were(log_path: Path) -> None:
+    """They have no owner, so neither does the note of the request."""
+    asked = Submission(str(uuid4()), "a" * 32, 2)
+    read = inputs([b"no json", b'{"text": "no owner"}'])
+    rows = [replace(one, submission=asked) for one in read]
+    other = [replace(one, submission=asked._replace(asked="b" * 32)) for one in read]
+    with Runtime(log_path) as runtime:
+        first = decide_all(runtime.writer, rows)
+        assert [one.result for one in first] == ["invalid", "invalid"]
+        head = runtime.log.head()
+        assert decide_all(runtime.writer, rows) == first
+        assert decide_all(runtime.writer, other) == [OTHER_REQUEST] * 2
+        assert runtime.log.head() == head

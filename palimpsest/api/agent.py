@@ -175,7 +175,7 @@ class Agent:
 
     def forget(self, what: Mapping[str, Any] | str | Sequence[str], **more: Any) -> Forgotten:
         """Forget memories, by a plan of `find` or by ids."""
-        return self._store.forget(what, **(more | self._speaker))
+        return self._seen(self._store.forget(what, **(more | self._speaker)))
 
     def restore(self, forgotten: str, **more: Any) -> Restorations:
         """Bring back what one request of this agent forgot; RefusedError for another's request."""

@@ -54,6 +54,19 @@ def test_a_check_quotes_no_forgotten_text_to_an_agent(memories: Palimpsest) -> N
     assert text not in str(answer)
 
 
+def test_what_an_agent_forgets_is_not_quoted_in_the_answer(memories: Palimpsest) -> None:
+    """A plan of it shows the texts: nothing is forgotten yet."""
+    texts = ("Ada rows a boat", "Ada plays the oboe")
+    ids = [
+        str(memories.submit({"owner_id": "ada", "text": text})[0].candidate_id) for text in texts
+    ]
+    ada = memories.agent("ada")
+    assert texts[0] in str(ada.forget(ids[0], dry_run=True))
+    answer = ada.forget(ids[0])
+    assert [memory["face"] for memory in answer["memories"]] == [""]
+    assert texts[0] not in str(answer)
+
+
 def test_a_text_is_hidden_in_every_field_of_texts() -> None:
     answer = {
         "face": "secret",

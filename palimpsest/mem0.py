@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from palimpsest.api.store import Palimpsest
 from palimpsest.integrations.mem0 import items
-from palimpsest.integrations.mem0.filters import parse_filters
+from palimpsest.integrations.mem0.filters import Filters
 from palimpsest.integrations.mem0.rows import Row, added_row
 
 
@@ -108,7 +108,7 @@ class Memory:
     def reset(self) -> None:
         """Forget all memories of all owners."""
         for owner_id in self.memories.reader.owners():
-            items.forget_all(self.memories, parse_filters({"user_id": owner_id}))
+            items.forget_all(self.memories, Filters(owner_id, {}, ()))
 
     def close(self) -> None:
         """Close the store."""

@@ -94,6 +94,18 @@ def test_repeats_join_and_nothing_is_erased(memory: Memory) -> None:
     assert memory.memories.history(first["id"])["state"] == "retracted"
 
 
+def test_a_reset_forgets_every_owner_whatever_the_name(memory: Memory) -> None:
+    """In filters, `*` stands for anybody."""
+    for owner_id in ("*", "ada", "a b"):
+        memory.memories.submit({"owner_id": owner_id, "text": "tea"})
+    memory.reset()
+    assert [memory.memories.list(one)["memories"] for one in memory.memories.reader.owners()] == [
+        [],
+        [],
+        [],
+    ]
+
+
 def test_all_messages_are_kept_or_none(memory: Memory) -> None:
     for wrong in (["a word", "x" * 40_000], ["a word", 5], [{"content": 5}]):
         with pytest.raises(Exception) as error:  # noqa: PT011 - ours, or a ValueError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -115,16 +115,21 @@ def _clusters(joined: Sequence[Pairing]) -> Iterator[str]:
 
 def clusters(joined: Iterable[Pairing]) -> list[list[str]]:
     """The texts connected by the joins, cluster by cluster, in the order of the joins."""
-    of: dict[str, dict[str, str]] = {}
+    of: dict[str, deque[tuple[str, str]]] = {}
     for join in joined:
-        older = of.get(join["older"], {join["older"]: join["older_text"]})
-        newer = of.get(join["newer"], {join["newer"]: join["newer_text"]})
-        together = {**older, **newer}
-        of.update(dict.fromkeys(together, together))
-    return [
-        [*cluster.values()]
-        for cluster in {id(cluster): cluster for cluster in of.values()}.values()
-    ]
+        older = of.setdefault(join["older"], deque([(join["older"], join["older_text"])]))
+        newer = of.setdefault(join["newer"], deque([(join["newer"], join["newer_text"])]))
+        if older is newer:
+            continue
+        # The smaller part moves, so that no text moves often.
+        if len(older) < len(newer):
+            newer.extendleft(reversed(older))
+            of.update((name, newer) for name, _ in older)
+        else:
+            older.extend(newer)
+            of.update((name, older) for name, _ in newer)
+    whole = {id(cluster): cluster for cluster in of.values()}
+    return [[text for _, text in cluster] for cluster in whole.values()]
 
 
 def _examples(joined: Sequence[Pairing]) -> Iterator[str]:

@@ -233,6 +233,14 @@ def test_clusters_are_what_the_joins_connect() -> None:
     assert sorted(map(sorted, found)) == [["A", "B", "C", "D"], ["E", "F"]]
 
 
+def test_texts_of_a_cluster_are_in_the_order_of_the_joins_however_large_its_parts() -> None:
+    """A pair that is joined twice changes nothing."""
+    joins = [pair(*names) for names in ("bc", "de", "ab", "ad", "ef", "ge", "xy", "be", "gx")]
+    assert clusters(joins) == [[*"GABCDEFXY"]]
+    star = [pair(f"{number:03}", "hub") for number in range(300)]
+    assert clusters(star) == [[*(f"{number:03}" for number in reversed(range(300))), "HUB"]]
+
+
 def page(*joined: Pairing, scored: tuple[Scored, ...] = (), **also: Any) -> Read:
     """The page of a run of these joins."""
     answer = {"joined": joined, "dry_run": True, "memories": 2_000, "owners": 1, "pairs": 3}

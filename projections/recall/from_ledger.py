@@ -6,6 +6,7 @@ A memory is found by any of its wordings, and returns its face.
 from __future__ import annotations
 
 import heapq
+from bisect import bisect
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -181,13 +182,12 @@ class Recollection:
         self._decode()
 
     def _note_changed(self, changed: Iterable[Entry]) -> bool:
-        """Note memories that are new or have changed; False if others would be renumbered.
+        """Note memories that are new or have changed; False if one of those known is gone.
 
         `changed` has the first members of these memories.
         """
-        looked_at: dict[int, _Known] = {}
-        count = len(self._memories)
-        last = _by_age(self._memories[-1].members[0]) if self._memories else None
+        looked_at: list[_Known] = []
+        new: list[Memory] = []
         for entry in sorted(changed, key=_by_age):
             number = self._number_of.get(entry.id)
             if entry.memory.members[0] is not entry:  # it is in an older memory now
@@ -196,29 +196,39 @@ class Recollection:
                 self._known.pop(entry.id, None)
                 continue
             known = self._known[entry.id] = self._looked_at(entry.memory)
-            if number is None and known.rows:
-                if last is not None and _by_age(entry) < last:
-                    return False
-                number, count = count, count + 1
-            elif number is not None and not known.rows:
+            if number is not None and not known.rows:
                 return False
-            if number is not None:
-                looked_at[number] = known
-        self._renew(looked_at)
+            if known.rows:
+                looked_at.append(known)
+                if number is None:
+                    new.append(entry.memory)
+        if new:
+            self._number(new)
+        self._renew({self._number_of[known.memory.id]: known for known in looked_at})
         return True
 
+    def _number(self, new: Sequence[Memory]) -> None:
+        """Number new memories, given in order of age, and those that are younger anew.
+
+        While a clock that went back has not caught up, all new ones have the same time.
+        """
+        ages = [_age(memory) for memory in new]
+        places = [bisect(self._memories, age, key=_age) for age in ages]
+        first = places[0]
+        self._memories[first:] = sorted([*self._memories[first:], *new], key=_age)
+        moved = enumerate(self._memories[first:], start=first)
+        self._number_of.update((memory.id, number) for number, memory in moved)
+        self._by += np.searchsorted(places, self._by, side="right")
+        self._faces = np.insert(self._faces, places, -1)
+
     def _renew(self, looked_at: Mapping[int, _Known]) -> None:
-        """Replace what is known about memories, by number; further numbers are new memories."""
+        """Replace what is known about memories, by number."""
         stay = ~np.isin(self._by, list(looked_at))
         rows = [row for known in looked_at.values() for row in known.rows]
         by = [number for number, known in looked_at.items() for _ in known.rows]
         self._statement_of = np.append(self._statement_of[stay], np.array(rows, np.intp))
         self._by = np.append(self._by[stay], np.array(by, np.intp))
         for number, (memory, _, _, face) in looked_at.items():
-            if number == len(self._memories):
-                self._memories.append(memory)
-                self._number_of[memory.id] = number
-                self._faces = np.append(self._faces, -1)
             self._memories[number] = memory
             self._faces[number] = -1 if face is None else face
 
@@ -230,7 +240,7 @@ class Recollection:
                 known = self._looked_at(memory)
             self._known[memory.id] = known
         found = [known for known in self._known.values() if known.rows]
-        found.sort(key=lambda known: _by_age(known.memory.members[0]))
+        found.sort(key=lambda known: _age(known.memory))
         self._memories = [known.memory for known in found]
         self._number_of = {memory.id: number for number, memory in enumerate(self._memories)}
         self._statement_of = np.fromiter(
@@ -286,6 +296,10 @@ class Recollection:
 def _by_age(first: Entry) -> tuple[datetime, str]:
     """A sort key: the order in which memories are numbered, and ties stand (`in_order`)."""
     return first.decided_at, first.id
+
+
+def _age(memory: Memory) -> tuple[datetime, str]:
+    return _by_age(memory.members[0])
 
 
 class Recollections:

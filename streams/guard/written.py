@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from palimpsest.streams.guard.data import en
-from palimpsest.streams.guard.data.name_words import COUNTED, PERHAPS_YOUNGER, UNWILLING
+from palimpsest.streams.guard.data.name_words import COUNTED, PERHAPS_YOUNGER, UNEVEN
 from palimpsest.streams.guard.data.patterns import any_of
 
 MONTH = "|".join(sorted(month.capitalize() for month in {*en.MONTHS, "march", "may", "august"}))
@@ -27,8 +27,9 @@ _RATE = re.compile(
 )
 _TWICE = re.compile(r"\btwo times (?=a (?:day|week|month|year)\b)")
 _WEEKLY = re.compile(rf" every (?:{_WEEKDAYS}(?=\Z| at [0-9])|weekend\Z)")
-_DENIES = re.compile(rf"n't\b|\b(?:{any_of(en.NEGATORS | UNWILLING)})\b")
-"""*Ada doesn't work every weekend* says that she works on some, *on weekends* that on none."""
+_UNEVENLY = re.compile(rf"n't\b|\b(?:{any_of(en.NEGATORS | UNEVEN)}|[a-z]+ier)\b")
+"""*Ada doesn't work every weekend* says that she works on some, *on weekends* that on none; *is
+busier every weekend* compares one with the one before."""
 _DAILY = re.compile(rf"{_OFTEN} (daily|weekly|monthly)\b")
 _EVERY_DAY = re.compile(r" daily\Z")
 _DAY_BEFORE_TIME = re.compile(
@@ -67,7 +68,7 @@ def as_written(said: str) -> str:
         said = _SUM.sub(lambda found: found[0].replace(",", ""), said)
         said = _DATE.sub(_day_first, said)
         said = _DAY_BEFORE_TIME.sub(r" on \2 at \1", said)
-    if " every " in said and not _DENIES.search(said):
+    if " every " in said and not _UNEVENLY.search(said):
         said = _WEEKLY.sub(_on_days, said)
     if said.endswith(" at weekends"):
         said = f"{said.removesuffix('at weekends')}on weekends"

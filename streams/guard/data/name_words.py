@@ -330,6 +330,22 @@ UNWILLING = frozenset(
 )
 """Verbs before which *every weekend* may mean only some weekends, as after *not*."""
 
+UNEVEN = UNWILLING | frozenset(
+    (
+        "almost nearly sometimes occasionally often frequently"
+        " unable fail fails failed lack lacks give gives gave tired sick complains worries dreads"
+        " resents regrets"
+        " less least more most fewer better worse longer shorter later sooner faster slower harder"
+        " louder quieter higher lower further farther deeper stronger weaker fitter lighter bigger"
+        " larger smaller older younger taller thinner fatter warmer colder hotter cooler calmer"
+        " nicer cheaper closer nearer newer richer poorer safer sweeter brighter darker greater"
+        " wider smarter increasingly gradually steadily"
+        " improves worsens grows shrinks rises falls increases decreases declines progresses"
+    ).split()
+)
+"""Words with which *every weekend* may mean only some weekends, or each more than the one before:
+*works less every weekend* is another fact than *works less on weekends*."""
+
 COUNTING = (["have"], ["has"], ["had"], ["own"], ["keep"], ["with"])
 """Words after which *one* counts what follows."""
 

@@ -71,6 +71,10 @@ Ada is a Brann supporter. / I support Brann.
 Christian is Ada's best friend. / Ada's best friend is called Christian.
 German is my native language. / Ada's native language is German.
 Ada works every weekend. / Ada works at weekends.
+Ada works every weekend. / I work on weekends.
+Ada cooks dinner every Sunday. / I cook dinner on Sundays.
+Ada usually goes hiking every weekend. / I usually go hiking on weekends.
+Ada works less on weekends. / I work less at weekends.
 Ada doesn't work at weekends. / I don't work on weekends.
 Ada doesn't eat any offal. / I don't eat offal.
 Ada is a father of two. / The user is the father of two children.
@@ -227,6 +231,19 @@ Ada doesn't work every Monday. / Ada doesn't work on Mondays.
 Ada can't train every Monday at 9 am. / Ada can't train on Mondays at 9 am.
 Ada isn't free every Monday and Friday. / Ada isn't free on Mondays and Fridays.
 Ada refuses to work every weekend. / Ada refuses to work on weekends.
+Ada works less every weekend. / Ada works less on weekends.
+Every weekend Ada works less. / Ada works less on weekends.
+Ada works more every weekend. / Ada works more at weekends.
+Ada sleeps later every Monday. / Ada sleeps later on Mondays.
+Ada is busier every weekend. / Ada is busier on weekends.
+Ada sees fewer friends every weekend. / Ada sees fewer friends on weekends.
+Ada runs a longer route every Sunday. / Ada runs a longer route on Sundays.
+Ada improves every Monday. / Ada improves on Mondays.
+Ada sometimes works every weekend. / Ada sometimes works on weekends.
+Ada works almost every weekend. / Ada works almost on weekends.
+Ada gave up working every weekend. / Ada gave up working on weekends.
+Ada is tired of working every weekend. / Ada is tired of working on weekends.
+Ada is unable to train every Monday. / Ada is unable to train on Mondays.
 Every July Ada goes camping. / Ada goes camping in July.
 Every July Ada goes camping. / Ada goes camping every June.
 In April Ada is going to Japan. / Ada is going to Japan in May.

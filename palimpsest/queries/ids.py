@@ -25,6 +25,8 @@ _TOO_SHORT = re.compile(rf"(?i)[0-9a-f]{{4,{SHORTEST - 1}}}")
 _BEGINNING = re.compile(rf"(?i)[0-9a-f][0-9a-f-]{{{SHORTEST - 1},34}}")
 _WITHIN = re.compile(r"(?i)(?<![\w-])[0-9a-f]{8}(?:[0-9a-f-]{0,27}[0-9a-f])?(?![\w-])")
 """An id, or its beginning, in a longer text."""
+_WORD = re.compile(r"[\w-]+")
+_NEITHER_WORD_NOR_NUMBER = re.compile(r"(?i)-|[0-9][a-f]|[a-f][0-9]")
 _FOUND = {
     "candidate": "SELECT DISTINCT candidate_id AS id FROM candidates WHERE starts_with(id, ?)",
     "decision": "SELECT DISTINCT decision_id AS id FROM decisions WHERE starts_with(id, ?)",
@@ -141,10 +143,12 @@ def bare(reader: Reader, given: Any) -> Any:
 def _usual(some_id: str) -> str:
     """A UUID as this system writes it, from one in capitals, or the only one in a text.
 
-    Models and people copy an id with its surroundings, as in `"…"` and `(id …, 2026-01-31)`. Any
-    other text is returned unchanged.
+    Models and people copy an id with its surroundings, as in `"…"` and `(id …, 2026-01-31)`. Among
+    other words, `20260131` and `deadbeef` are none. Any other text is returned unchanged.
     """
     found = _WITHIN.findall(some_id)
+    if len(_WORD.findall(some_id)) > 1:
+        found = [*filter(_NEITHER_WORD_NOR_NUMBER.search, found)]
     some_id = found[0] if len(found) == 1 else some_id
     try:
         return str(UUID(some_id))

@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, NamedTuple, Self
 from uuid import uuid4
 
 from palimpsest.contracts.errors import DiskFullError, PalimpsestError, StoreError, TransientError
@@ -113,7 +113,7 @@ class Database:
                 check_same_thread=not shared,
                 uri=True,
             )
-        self._inode = _hold(path)  # before its first statement, which takes the first lock
+        self._file = _hold(path)  # before its first statement, which takes the first lock
         try:
             self._prepare(create=create)
         except BaseException:
@@ -140,9 +140,9 @@ class Database:
     def close(self) -> None:
         """Close the file; the last process to close it leaves a single file."""
         self._connection.close()
-        if self._inode is not None:
-            _release(self._inode)
-            self._inode = None
+        if self._file is not None:
+            _release(self._file)
+            self._file = None
 
     @contextmanager
     def raw(self) -> Iterator[BinaryIO]:
@@ -190,11 +190,13 @@ class Database:
     @property
     def in_place(self) -> bool:
         """Whether the file is where it was opened: not moved, deleted or replaced."""
+        if self._file is None:
+            return True
         try:
-            found = _inode(self._place.stat()) if self._inode is not None else None
+            found = self._place.stat()
+            return _inode(found) == self._file.inode or _is_file(self._place, self._file.descriptor)
         except OSError:
-            found = None
-        return found == self._inode
+            return False
 
     @property
     def in_transaction(self) -> bool:
@@ -297,19 +299,45 @@ def _inode(found: os.stat_result) -> Inode:
     return found.st_dev, found.st_ino
 
 
-def _hold(path: Path) -> Inode | None:
+def _is_file(path: Path, descriptor: int) -> bool:
+    """Whether a path is an open file, on a disk that numbers files anew at each look.
+
+    No other file has its size, time of writing and time of change: a copy keeps the first two.
+    While somebody writes, both are looked at again.
+    """
+    while True:
+        before, found, after = os.fstat(descriptor), path.stat(), os.fstat(descriptor)
+        if _state(before) == _state(after):
+            return after.st_nlink > 0 and _state(found) == _state(after)
+
+
+def _state(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_dev, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+class _File(NamedTuple):
+    """The file of a connection, with a descriptor of it that is closed with the last connection."""
+
+    inode: Inode
+    descriptor: int
+
+
+def _hold(path: Path) -> _File | None:
     """Note a new connection to a file; None if there is no file yet."""
     try:
-        inode = _inode(path.stat())
+        descriptor = _descriptor(path)
     except OSError:
         return None
+    file = _File(_inode(os.fstat(descriptor)), descriptor)
     with _holding:
-        _connections[inode] += 1
-    return inode
+        _connections[file.inode] += 1
+    return file
 
 
-def _release(inode: Inode) -> None:
+def _release(file: _File) -> None:
+    inode = file.inode
     with _holding:
+        _held[inode].append(file.descriptor)
         _connections[inode] -= 1
         if not _connections[inode]:
             del _connections[inode]

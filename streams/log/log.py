@@ -81,13 +81,9 @@ class Log(Database):
                 if event.type == POLICY_SET
             ],
         )
-        self.execute_many(
-            "INSERT INTO requests (id, position) VALUES (?, ?)",
-            [
-                (key, position)
-                for position, (event, _) in zip(positions, events, strict=True)
-                if event.requestid and (key := _key_or_none(event.requestid))
-            ],
+        self._note_requests(
+            (position, event.requestid)
+            for position, (event, _) in zip(positions, events, strict=True)
         )
         return positions
 
@@ -361,9 +357,13 @@ class Log(Database):
         marked = 'instr(line, CAST(\'"requestid":"\' AS BLOB))'
         rows = self.rows(f"SELECT position, line FROM events WHERE {marked}")  # noqa: S608 - only our own words
         found = [(position, envelope_of(line).requestid) for position, line in rows]
+        self._note_requests(found)
+
+    def _note_requests(self, found: Iterable[tuple[int, str | None]]) -> None:
+        """Note the requests of events, by position; an id that is no UUID is never looked up."""
         self.execute_many(
             "INSERT INTO requests (id, position) VALUES (?, ?)",
-            [(_key(request_id), position) for position, request_id in found if request_id],
+            [(key, position) for position, name in found if name and (key := _key_or_none(name))],
         )
 
     def _read(self, where: str, parameters: Row, after: int | None) -> list[Line]:

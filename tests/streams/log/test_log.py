@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import UUID
 
 import pytest
+from msgspec import structs
 
 from palimpsest.contracts.errors import StoreError, UsageError
 from palimpsest.contracts.events import (
@@ -289,6 +291,19 @@ def test_a_foreign_database_is_reported_and_left_alone(tmp_path: Path, make: typ
     with pytest.raises(StoreError, match="another program"):
         make(path)
     assert path.read_bytes() == before
+
+
+def test_requests_of_an_older_replica_are_found_whatever_their_ids_are(log: Log) -> None:
+    """An id that is no UUID is left out, as it is when it is appended."""
+    named = structs.replace(refused(1), requestid=str(UUID(int=7)))
+    other = structs.replace(refused(2), requestid="a request")
+    append(log, named, other)
+    log.execute("INSERT INTO followed VALUES ('memory.decisions', 0, 'id', 2)")
+    log.execute(f"PRAGMA user_version={database.REQUESTS_SINCE - 1}")
+    log.close()
+    with Log.open(log.path) as upgraded:
+        assert [one.event for one in upgraded.of_request(str(UUID(int=7)))] == [named]
+        assert upgraded.row("SELECT count(*) FROM requests") == (1,)
 
 
 def test_a_newer_format_is_reported(log: Log) -> None:

@@ -6,25 +6,28 @@
 ...     memories.recall("ada", "where does she live?")
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from palimpsest.contracts.errors import (
-    InvalidInputError,
-    ModelError,
-    PalimpsestError,
-    RefusedError,
-    StoreError,
-    TransientError,
-    UsageError,
-    WrongFileError,
-)
+TYPE_CHECKING = False  # that of `typing` would be imported before an interrupt can be caught
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from palimpsest.api.agent import Agent
     from palimpsest.api.asynchronous import AsyncPalimpsest
     from palimpsest.api.store import Palimpsest
     from palimpsest.cleaning.tables import clean
     from palimpsest.contracts.candidate import Candidate
+    from palimpsest.contracts.errors import (
+        InvalidInputError,
+        ModelError,
+        PalimpsestError,
+        RefusedError,
+        StoreError,
+        TransientError,
+        UsageError,
+        WrongFileError,
+    )
     from palimpsest.contracts.evidence import Verdict
     from palimpsest.contracts.policy import Policy
     from palimpsest.contracts.requests import JoinSelection, Selection, SettleRequest
@@ -54,12 +57,20 @@ _IMPORTED_LATER = {
     "Agent": "api.agent",
     "AsyncPalimpsest": "api.asynchronous",
     "Candidate": "contracts.candidate",
+    "InvalidInputError": "contracts.errors",
     "JoinSelection": "contracts.requests",
+    "ModelError": "contracts.errors",
     "Palimpsest": "api.store",
+    "PalimpsestError": "contracts.errors",
     "Policy": "contracts.policy",
+    "RefusedError": "contracts.errors",
     "Selection": "contracts.requests",
     "SettleRequest": "contracts.requests",
+    "StoreError": "contracts.errors",
+    "TransientError": "contracts.errors",
+    "UsageError": "contracts.errors",
     "Verdict": "contracts.evidence",
+    "WrongFileError": "contracts.errors",
     "clean": "cleaning.tables",
 }
 """The module of each name that is imported on first use: `palimpsest --help` needs none of them."""

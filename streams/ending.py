@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
-
-_log = logging.getLogger(__name__)
 
 ENDING_SECONDS = 8.0
 """Maximum time for shutting down; what is not published by then is not decided."""
@@ -23,6 +20,9 @@ def end_in_time(status: int) -> None:
 
 
 def _give_up(status: int) -> None:
-    _log.error("something did not respond within %.0f s: exiting without it", ENDING_SECONDS)
+    import logging  # late: until the first handlers are installed, an interrupt prints a traceback
+
+    log = logging.getLogger(__name__)
+    log.error("something did not respond within %.0f s: exiting without it", ENDING_SECONDS)
     logging.shutdown()
     os._exit(status)

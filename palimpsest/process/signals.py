@@ -14,12 +14,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn
 
 from palimpsest.streams.ending import end_in_time
 
+TYPE_CHECKING = False  # that of `typing` would be imported before an interrupt can be caught
+
 if TYPE_CHECKING:
     import asyncio
+    from typing import NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LONG_RUNNING = frozenset({"mcp", "project", "schedule", "serve", "verifier", "worker"})

@@ -315,26 +315,26 @@ def _state(found: os.stat_result) -> tuple[int, ...]:
     return found.st_dev, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-class _File(NamedTuple):
+class _OpenFile(NamedTuple):
     """The file of a connection, with a descriptor of it that is closed with the last connection."""
 
     inode: Inode
     descriptor: int
 
 
-def _hold(path: Path) -> _File | None:
+def _hold(path: Path) -> _OpenFile | None:
     """Note a new connection to a file; None if there is no file yet."""
     try:
         descriptor = _descriptor(path)
     except OSError:
         return None
-    file = _File(_inode(os.fstat(descriptor)), descriptor)
+    file = _OpenFile(_inode(os.fstat(descriptor)), descriptor)
     with _holding:
         _connections[file.inode] += 1
     return file
 
 
-def _release(file: _File) -> None:
+def _release(file: _OpenFile) -> None:
     inode = file.inode
     with _holding:
         _held[inode].append(file.descriptor)

@@ -175,3 +175,26 @@ def test_a_hang_up_stops_a_long_running_process_unless_it_was_started_by_nohup(
         assert asyncio.run(hang_up()) is stops
     finally:
         signal.signal(signal.SIGHUP, was)
+
+
+def test_little_is_imported_before_an_interrupt_is_handled() -> None:
+    """Until then Python prints a traceback. Its own start, and what the installed script imports
+    (`re`), are left out."""
+    look = (
+        "import re, sys; before = {*sys.modules}; import palimpsest.cli.start;"
+        " print(*sorted({*sys.modules} - before))"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, "-c", look]
+    said = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
+    imported = {*said.stdout.split()}
+    assert imported.isdisjoint({"logging", "typing", "dataclasses", "pathlib", "asyncio"})
+    assert {name for name in imported if name.startswith("palimpsest")} == {
+        "palimpsest",
+        "palimpsest.cli",
+        "palimpsest.cli.start",
+        "palimpsest.process",
+        "palimpsest.process.signals",
+        "palimpsest.streams",
+        "palimpsest.streams.ending",
+    }

@@ -11,7 +11,7 @@ import orjson
 from palimpsest.backends.reader import Reader
 from palimpsest.backends.upkeep import POLL_SECONDS
 from palimpsest.contracts.answers import A_co, Answer, from_json, result, result_or_refusal
-from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.errors import ModelError, RefusedError, UsageError
 from palimpsest.contracts.requested import as_asked
 from palimpsest.contracts.requests import CheckRequest, Request, is_dry_run
 from palimpsest.process.signals import between_windows
@@ -83,7 +83,9 @@ class EmbeddedWriter:
                     if session is not None:
                         with self.reader.upkeep.projecting():
                             yield from run(
-                                session.writer, rows, lambda: (session.serve(), interrupted())
+                                session.writer,
+                                rows,
+                                lambda: (session.serve_others(), interrupted()),
                             )
                         return
                 if window := rows.next_window():
@@ -154,7 +156,12 @@ class EmbeddedWriter:
                 continue
             with self._writing() as session:
                 if session is not None:
-                    session.serve_all()
+                    try:
+                        session.serve_all()
+                    except (ModelError, UsageError):  # perhaps of an older item alone
+                        found |= (some := self._inbox.take_answers(waiting[:AWAITED]))
+                        if not some:
+                            raise
                     continue
             time.sleep(POLL_SECONDS)
         return [orjson.loads(found[item]) for item in items]

@@ -114,7 +114,7 @@ class Upkeep:
             session.begin()
             yield session
             if serves:
-                session.serve()
+                session.serve_others()
             if self._visible:
                 self._live.show()
         finally:
@@ -160,7 +160,7 @@ class Upkeep:
         while True:
             with self.writing(serves=False) as session:
                 if session is not None:
-                    session.serve()
+                    session.serve_others()
                     self._live.show()
                     return
             if views_file(self._projections).is_file():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -9,7 +10,7 @@ from itertools import groupby
 from typing import Protocol
 
 from palimpsest.contracts.answers import Answer, Done, Failed, Misused
-from palimpsest.contracts.errors import InvalidInputError, PalimpsestError
+from palimpsest.contracts.errors import InvalidInputError, ModelError, PalimpsestError, UsageError
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.policy import Policy, recorded_policy
 from palimpsest.streams.core.touched import Touched
@@ -21,6 +22,8 @@ from palimpsest.streams.write.commit import Reply
 from palimpsest.streams.write.owners import Owners
 from palimpsest.streams.write.serve import PendingRequest, parse_request, serve_all
 from palimpsest.streams.write.writer import Effect, Writer, no_effect
+
+_log = logging.getLogger(__name__)
 
 KEPT = timedelta(days=1)
 """How long an answer is kept for its caller, which may have died."""
@@ -85,16 +88,36 @@ class WriterSession:
             pass
 
     def serve(self) -> bool:
-        """Serve some items of the inbox, the oldest first; returns whether there were any."""
+        """Serve some items of the inbox, the oldest first; returns whether there were any.
+
+        If candidates need a model that cannot be used, they are left, as are all candidates after
+        them, and requests are served. Then the model's error is raised.
+        """
         self._record_uses()
         items = self._inbox.waiting(SERVED_AT_ONCE)
+        unusable: ModelError | UsageError | None = None
         for kind, some in groupby(items, key=lambda item: item.kind):
             if kind == "request":
                 serve_all(self.writer, filter(None, map(self._parse, some)))
-            else:
-                for item in some:
-                    self._serve_candidates(item)
+            elif unusable is None:
+                try:
+                    for item in some:
+                        self._serve_candidates(item)
+                except (ModelError, UsageError) as error:
+                    unusable = error
+        if unusable is not None:
+            raise unusable
         return bool(items)
+
+    def serve_others(self) -> None:
+        """Serve some items once a call of this process is done, which must not fail by them.
+
+        What needs a model that this process cannot use is left to the processes that asked.
+        """
+        try:
+            self.serve()
+        except (ModelError, UsageError) as error:
+            _log.warning("what other processes left here waits for a model: %s", error)
 
     def _record_uses(self) -> None:
         """Record gathered uses of owners whose last recorded uses are a minute old.

@@ -35,10 +35,10 @@ class Vectors:
         self._embedder = embedder
         self._down_until: float | None = None
 
-    @property
-    def down(self) -> bool:
+    def _is_left_alone(self, policy: Policy) -> bool:
         """Whether the model failed so recently that it is not tried again yet."""
-        return self._down_until is not None and time.monotonic() < self._down_until
+        recent = self._down_until is not None and time.monotonic() < self._down_until
+        return recent and policy.embedder_fails == "store"
 
     def try_again(self) -> None:
         """Try the model next time, even if it failed a moment ago."""
@@ -46,7 +46,7 @@ class Vectors:
 
     def submit(self, texts: Sequence[str], policy: Policy) -> Future[list[Embedding]] | None:
         """Embed texts on the embedder's thread; None if there are none, or the model is down."""
-        if not texts or self.down:
+        if not texts or self._is_left_alone(policy):
             return None
         try:
             return self._local(policy).submit(texts)
@@ -76,7 +76,7 @@ class Vectors:
 
     def required(self, text: str, policy: Policy) -> Vector:
         """The vector of a text that needs one. Raises the model's error, or ModelError if down."""
-        if self.down:
+        if self._is_left_alone(policy):
             raise ModelError(_DOWN)
         try:
             embedding = self._local(policy).embed_now(text)

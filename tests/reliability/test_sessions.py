@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from threading import Event, Timer
+from unittest.mock import Mock
 from uuid import uuid4
 
 import orjson
@@ -19,7 +20,7 @@ from palimpsest.backends import upkeep
 from palimpsest.backends.embedded import EmbeddedWriter
 from palimpsest.backends.paths import LOG_FILE
 from palimpsest.backends.reader import Reader, Wait
-from palimpsest.contracts.errors import InvalidInputError, RefusedError
+from palimpsest.contracts.errors import InvalidInputError, ModelError, RefusedError
 from palimpsest.contracts.events import PolicySet
 from palimpsest.contracts.identity import digest
 from palimpsest.contracts.requests import ConfirmRequest, Selection
@@ -122,6 +123,34 @@ def test_who_brings_many_requests_decides_on_nobody_elses_candidates(tmp_path: P
         assert len(inbox.waiting(9)) == 1
         store.writer.serve_left()
         assert len(inbox.waiting(9)) == 0
+
+
+def test_what_another_process_left_fails_no_call_of_one_that_has_no_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A request behind it is served, and so is it once there is a model; no text is logged."""
+    with opened(tmp_path / "store") as store:
+        one = str(store.submit(rows(3))[0].candidate_id)
+        inbox = Inbox(store.reader.log)
+        with monkeypatch.context() as down:
+            down.setattr(StubEngine, "embed", Mock(side_effect=ModelError("no model")))
+            new = {"owner_id": "owner 0", "text": "no other has this text"}
+            inbox.put("candidates", "inbox", pack(to_inputs([new], "test"), {}))
+            request = ConfirmRequest(request_id=str(uuid4()), decision_id=str(uuid4()))
+            inbox.put("request", "inbox", request.model_dump_json(exclude_none=True).encode())
+            assert store.status()["candidates"] == 3
+            assert [item.kind for item in inbox.waiting(9)] == ["candidates"]
+            assert store.retract(Selection(candidate_id=one))["retracted"] == [one]
+            assert store.sql("SELECT count(*) AS n FROM decisions")[0]["n"] == 3
+            with pytest.raises(ModelError):
+                store.submit([new])
+            body = request.model_dump_json(exclude_none=True).encode()
+            [answer] = store.writer._answers_to([inbox.put("request", "inbox", body)])
+            assert answer["refused"]["reason"] == "unknown_decision"
+        assert store.status()["candidates"] == 4
+        assert inbox.waiting(9) == []
+    assert "no model" in caplog.text
+    assert "no other" not in caplog.text
 
 
 def test_a_store_that_is_open_twice_records_its_policy_once(tmp_path: Path) -> None:

@@ -338,6 +338,15 @@ def test_a_model_that_is_down_is_not_tried_again_for_each_composed_text(tmp_path
     assert plug.asked == 1
 
 
+def test_a_policy_that_stops_from_now_on_stores_nothing_without_a_vector(tmp_path: Path) -> None:
+    """The model was just tried under a policy that continues without it."""
+    with runtime(tmp_path, Plug()) as one:
+        one.submit(*rows_of(LONG))
+        one.writer.use_policy(STOPS)
+        with pytest.raises(ModelError, match="unplugged"):
+            one.submit(*rows_of("tea"))
+
+
 def test_a_policy_that_stops_stops_at_a_composed_text(tmp_path: Path, plug: Plug) -> None:
     plug.plugged = True
     with runtime(tmp_path, plug, STOPS) as one:

@@ -97,13 +97,13 @@ async def memories_of(
         found = await _extracted(judge, policy, conversation, about, lambda _: None)
     except UsageError as error:
         raise UsageError(f"{error}; or {AS_THEY_ARE}") from None
-    if found.unanswered:
-        raise TransientError("the judge's service did not answer: nothing is stored")
     if found.unread:
         raise ModelError(
             "the judge's model did not answer in the form that was asked for: nothing is stored;"
             f" {AS_THEY_ARE}, or choose another model (`palimpsest judge doctor` tries it)"
         )
+    if found.unanswered:
+        raise TransientError("the judge's service did not answer: nothing is stored")
     if found.unusable:
         _log.warning("%d extracted memories were not in the requested form", found.unusable)
     rows = []

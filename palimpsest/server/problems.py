@@ -20,6 +20,7 @@ from palimpsest.contracts.errors import (
     no_such_id,
 )
 from palimpsest.contracts.model import rule_of
+from palimpsest.streams.embedder import ServiceUnavailable
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1
@@ -40,6 +41,7 @@ TITLES = {
     "invalid": "The request breaks a rule",
     "too_many": "Too many requests at once",
     "bug": "The server met a bug",
+    "model": "The model cannot be used",
     "unavailable": "Try again later",
 }
 """Titles by kind; the kind is the end of the problem's `type`."""
@@ -105,8 +107,10 @@ def problem_of(error: Exception) -> ProblemError:
         case InvalidInputError(reason=reason, detail=detail, index=index):
             place: dict[str, Any] = {} if index is None else {"index": index}
             return ProblemError(422, "invalid", detail, reason=reason, **place)
-        case TransientError() | ModelError():
+        case TransientError() | ServiceUnavailable():
             return ProblemError(503, "unavailable", str(error), headers=again)
+        case ModelError():  # not 503: clients would repeat, and pay for, what fails again
+            return ProblemError(502, "model", str(error))
         case PalimpsestError():
             return ProblemError(
                 503, "unavailable", "the store cannot be used: the server's log says why"

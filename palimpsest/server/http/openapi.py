@@ -24,7 +24,11 @@ PROBLEM: JsonObject = {
     "properties": {
         "type": {"type": "string"},
         "title": {"type": "string"},
-        "status": {"type": "integer"},
+        "status": {
+            "type": "integer",
+            "description": "After 429 and 503 the same request may succeed later; 502 is a model"
+            " that cannot be used, or whose answer cannot: do not repeat the request.",
+        },
         "detail": {"type": "string"},
         "reason": {"type": ["string", "null"]},
         "errors": {"type": "array", "items": {"type": "object"}},

@@ -69,6 +69,7 @@ NEXT_STEPS: Mapping[str, str] = {
     "unavailable": AGAIN,
     "too_many": AGAIN,
     "timeout": AGAIN,
+    "model": "do not make the same call again: tell the user",
     "bug": "do something else, and tell the user",
 }
 """By the reason of a refusal, else by the kind of a problem (docs/mcp.md)."""

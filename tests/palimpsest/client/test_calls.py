@@ -236,6 +236,11 @@ def test_what_stays_away_is_said_and_what_is_refused_is_not_tried_again(blocking
     with pytest.raises(ServerProblem, match="moved_on: no") as refused:
         add(handle, blocking=blocking, patience=60)
     assert (refused.value.kind, len(asked)) == ("refused", 1)
+    unusable = {"type": "urn:palimpsest:problem:model", "detail": "nothing is stored"}
+    asked, handle = scripted(httpx.Response(502, json=unusable))
+    with pytest.raises(ServerProblem, match="nothing is stored") as paid:
+        add(handle, blocking=blocking, patience=60)
+    assert (paid.value.kind, len(asked)) == ("model", 1)
     another = {"detail": [{"loc": ["body"], "msg": "missing"}]}  # a server of somebody else
     _, handle = scripted(httpx.Response(422, json=another))
     with pytest.raises(ServerProblem, match="missing"):

@@ -143,13 +143,19 @@ def test_a_model_that_answers_in_another_form_is_no_model_that_found_nothing(
     async def used(at: Server) -> None:
         server.always = Fault(change=prose_alone)
         failed = await at.ask("POST", PATH, {"messages": SAID}, headers=KEY)
-        assert failed.status_code == 503
+        assert (failed.status_code, failed.json()["type"]) == (502, "urn:palimpsest:problem:model")
         assert "did not answer in the form" in failed.json()["detail"]
         assert "`infer` false" in failed.json()["detail"]
         async with client(at) as made:
             told = await made.call_tool("add_messages", {"messages": SAID})
             assert told.is_error
             assert "nothing is stored" in prose(told)
+            assert "again in a few seconds" not in prose(told)
+        server.fail(Fault(change=prose_alone))
+        server.always = Fault(status=500)
+        two_parts = [{"role": "user", "content": "Ada has a dog. " * 1_200} for _ in range(2)]
+        mixed = await at.ask("POST", PATH, {"messages": two_parts}, headers=KEY)
+        assert mixed.status_code == 502, "one part is answered and paid for"
         assert await listed(at) == []
         server.always = None
         done = await at.ask("POST", PATH, {"messages": SAID}, headers=KEY)

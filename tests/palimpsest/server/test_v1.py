@@ -24,6 +24,7 @@ from palimpsest.server.http.operations import Call, HttpOperation
 from palimpsest.server.intents import WRITES
 from palimpsest.server.operations import OPERATIONS
 from palimpsest.server.problems import MEDIA_TYPE, problem_of
+from palimpsest.streams.embedder import ServiceUnavailable
 from palimpsest.streams.policies import load_policy
 from tests.palimpsest.server.conftest import Server, Use, displaced
 
@@ -361,7 +362,8 @@ def test_what_is_wrong_is_a_problem_without_what_was_sent(served: Use[None]) -> 
         (UsageError("no such zone"), 422, "invalid", "no such zone"),
         (InvalidInputError("field", "text: is blank"), 422, "invalid", "text: is blank"),
         (TransientError("no writer answers"), 503, "unavailable", "no writer answers"),
-        (ModelError("no model"), 503, "unavailable", "no model"),
+        (ServiceUnavailable("no connection"), 503, "unavailable", "no connection"),
+        (ModelError("no model"), 502, "model", "no model"),
         (StoreError("secret"), 503, "unavailable", "the server's log says why"),
         (RuntimeError("secret"), 500, "bug", "the server's log says where"),
     ],
@@ -373,7 +375,7 @@ def test_errors_are_told_by_their_kinds(
     assert (problem.status, problem.kind) == (status, kind)
     assert problem.detail.endswith(told)
     assert "secret" not in str(problem.document())
-    passes_by = isinstance(error, TransientError | ModelError)
+    passes_by = isinstance(error, TransientError | ServiceUnavailable)
     assert problem.headers == ({"retry-after": "1"} if passes_by else {})
     assert problem.document().get("reason") == getattr(error, "reason", None)
 

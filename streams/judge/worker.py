@@ -68,15 +68,17 @@ class Questions(Protocol):
 class Tally:
     """A worker's totals: verdicts by answer, requests by outcome, and their cost.
 
-    `left` counts the questions that stay pending, by reason. `known` counts cached answers, which
-    cost nothing, and `first` the verdicts of the first judge, if there are two. `usd` is None if a
-    price is unknown.
+    `left` counts the questions that stay pending, and `unavailable` the pairs that the policy's
+    fallback settles because the service gave no answer, both by reason. `known` counts cached
+    answers, which cost nothing, and `first` the verdicts of the first judge, if there are two.
+    `usd` is None if a price is unknown.
     """
 
     questions: int = 0
     answers: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[str] = field(default_factory=Counter)
     left: Counter[str] = field(default_factory=Counter)
+    unavailable: Counter[str] = field(default_factory=Counter)
     known: int = 0
     first: int = 0
     calls: float = 0.0
@@ -89,6 +91,8 @@ class Tally:
             self.left[answered.answer.reason] += 1
         for verdict in answered.answer.verdicts:
             self.answers[verdict.answer] += 1
+            if verdict.answer == "unavailable" and verdict.reasoning:  # else no service was asked
+                self.unavailable[verdict.reasoning] += 1
             self.first += verdict.certificate is not None
             for said in (verdict, verdict.first):
                 if said is not None:

@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import asdict
@@ -77,7 +78,8 @@ def verifier(
     """Ask the judge about pending candidates in batches, and deliver its verdicts.
 
     Runs beside a writing process until SIGTERM or Ctrl-C, then exits
-    with 0. While the judge's service is down it waits and retries.
+    with 0. While the judge's service is down it waits and retries. With --once the exit status is 1
+    if the judge left anything unanswered.
     """
     import asyncio
 
@@ -94,6 +96,23 @@ def verifier(
     tally, waiting = asyncio.run(work)
     document = tally.document(waiting)
     call.output.answer(document, lambda: rendering.fields(_counts_as_text(document)))
+    for line in _unanswered(tally):
+        call.output.remark(line)
+    if once and (tally.left or tally.unavailable):
+        raise typer.Exit(FAILED)
+
+
+def _unanswered(tally: Tally) -> Iterator[str]:
+    if tally.left:
+        left = counted(tally.left.total(), "question")
+        yield f"left pending without a usable answer: {left}, {_reasons(tally.left)}"
+    if tally.unavailable:
+        pairs = counted(tally.unavailable.total(), "pair")
+        yield f"left to the policy's fallback: {pairs}, {_reasons(tally.unavailable)}"
+
+
+def _reasons(counts: Counter[str]) -> str:
+    return ", ".join(f"{reason} ({count})" for reason, count in counts.most_common())
 
 
 def lower_priority() -> None:

@@ -16,7 +16,7 @@ import pytest
 from palimpsest.cli import invocation
 from palimpsest.cli.commands import judge
 from palimpsest.cli.commands.judge import NICENESS, lower_priority
-from palimpsest.cli.demo.judge import JudgeServer
+from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.contracts import policy
 from palimpsest.jobs import questions
 from palimpsest.process import logs
@@ -161,6 +161,54 @@ def test_it_keeps_its_verdicts_with_the_store_or_beside_a_cluster(
     done = palimpsest.bare("--store", "store", *named, "verifier", *words)
     assert done.status == 0
     assert ran == [(Path(folder), in_topics)]
+
+
+@pytest.mark.parametrize(
+    ("fault", "settings", "told"),
+    [
+        (
+            Fault(change=lambda message: message | {"content": []}),
+            {},
+            "left pending without a usable answer: 1 question, the answer was empty (1)",
+        ),
+        (
+            Fault(500),
+            {"RETRIES": "0"},
+            "left to the policy's fallback: 1 pair, status 500 (1)",
+        ),
+        (
+            None,
+            {"DAILY_CALLS": "1"},
+            "left to the policy's fallback: 1 pair, the budget of this day is spent (1)",
+        ),
+    ],
+)
+def test_what_it_leaves_unanswered_is_told_and_is_its_status(
+    fault: Fault | None,
+    settings: dict[str, str],
+    told: str,
+    palimpsest: CommandLine,
+    row: Row,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    for name, value in settings.items():
+        monkeypatch.setenv(f"PALIMPSEST_JUDGE_{name}", value)
+    rules = tmp_path / "asks.toml"
+    rules.write_text(ASKS_ALL)
+    palimpsest.ingest(row("Ada has a dog"))
+    palimpsest.json("policy", "set", str(rules))
+    palimpsest.ingest(row("Ada has a cat"))
+    with JudgeServer() as server:
+        monkeypatch.setenv("PALIMPSEST_JUDGE_BASE_URL", server.url)
+        if fault is None:
+            assert palimpsest("verifier", "--once").status == 0
+            palimpsest.ingest(row("Ada has a bird"))
+        server.always = fault
+        done = palimpsest("verifier", "--once", "--patience", "0")
+    assert (done.status, done.err.splitlines()[-1]) == (1, told)
 
 
 def test_the_log_says_who_answered_without_what_is_secret(

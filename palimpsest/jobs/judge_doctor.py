@@ -23,12 +23,15 @@ from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.pairs import JudgedPair, Side
 from palimpsest.streams.judge.protocols.contract import (
     CUT,
+    EMPTY,
+    FENCED,
     NO_CONNECTION,
     NO_CREDIT,
     NO_MESSAGE,
     NOT_IN_TIME,
     NOT_REFRESHED,
     REFUSED,
+    THOUGHT,
 )
 from palimpsest.streams.judge.settings import (
     FirstJudgeSettings,
@@ -65,6 +68,9 @@ REMEDIES = {
     "status 402": "pay the service, or choose another",
     "status 429": "lower calls_per_second and concurrency of [judge], or wait and try again",
     REFUSED: "choose another model: this one refuses to compare texts",
+    THOUGHT: "serve its thinking apart from the answer, or turn it off: see docs/judge.md",
+    FENCED: "make the server force JSON, which comes without a fence, or choose another model",
+    EMPTY: "turn its thinking off, which may have been all of its answer, or choose another model",
     CUT: "give the model a larger context, or turn its thinking off",
 }
 """What to do, by the reason why a pair has no usable answer."""
@@ -73,7 +79,7 @@ NO_CLOUD = {
     "vertex": "does the region exist, and can it be reached from here? look at CLOUD_ML_REGION",
 }
 """What to do if there is no connection to a platform, whose address follows from the region."""
-OTHER_FORM = "keep its thinking out of the answer, or choose another model: see docs/judge.md"
+OTHER_FORM = "choose a model that follows a schema or calls a tool as asked: see docs/judge.md"
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 

@@ -24,6 +24,7 @@ from palimpsest.streams.judge.protocols.contract import (
     IfValid,
     JudgeMessage,
     NoMessageError,
+    why_unread,
 )
 from palimpsest.streams.judge.settings import ServiceSettings
 
@@ -32,6 +33,7 @@ _NO_CREDIT = "credit balance"
 
 class _Block(BaseModel):
     type: str
+    text: Annotated[str | None, IfValid] = None
     name: str | None = None
     input: Any = None
 
@@ -95,8 +97,11 @@ class AnthropicMessages:
             return JudgeMessage(usage, model, why=REFUSED)
         calls = [block for block in message.content if block.type == "tool_use"]
         if len(calls) != 1 or calls[0].name != asked.prompt.tool["name"]:
-            why = CUT if message.stop_reason == "max_tokens" else NOT_AS_ASKED
-            return JudgeMessage(usage, model, why=why)
+            said = "".join(block.text or "" for block in message.content)
+            why = NOT_AS_ASKED if calls else why_unread(said)
+            return JudgeMessage(
+                usage, model, why=CUT if message.stop_reason == "max_tokens" else why
+            )
         cut = message.stop_reason not in {"tool_use", "end_turn"}
         return JudgeMessage(usage, model, calls[0].input, cut=cut)
 

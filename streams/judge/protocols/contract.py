@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeGuard
@@ -15,6 +16,9 @@ from palimpsest.streams.judge.prompts import Prompt
 from palimpsest.streams.reach import address_of
 
 NOT_AS_ASKED = "the model did not answer as it was asked"
+THOUGHT = "the model thought in its answer"
+FENCED = "the answer was fenced as code"
+EMPTY = "the answer was empty"
 REFUSED = "the model refused"
 NO_MESSAGE = "it is not a message"
 CUT = "the answer was cut off"
@@ -22,6 +26,7 @@ NOT_IN_TIME = "no answer in time"
 NO_CONNECTION = "no connection"
 NO_CREDIT = "the account has no credit"
 NOT_REFRESHED = "the credentials could not be refreshed"
+_THOUGHT = re.compile(r"</?think")
 SUM_TOLERANCE = 0.02
 """How far the sum of a choice's probabilities may be from 1: they are rounded on the wire."""
 
@@ -115,6 +120,15 @@ class Exchange(Protocol):
 
     async def close(self) -> None:
         """Close the client."""
+
+
+def why_unread(text: str) -> str:
+    """Why a text is not in the form that was asked for."""
+    if not text.strip():
+        return EMPTY
+    if _THOUGHT.search(text):
+        return THOUGHT
+    return FENCED if "```" in text else NOT_AS_ASKED
 
 
 def address(given: str | None, variable: str, *, versioned: bool = False) -> str | None:

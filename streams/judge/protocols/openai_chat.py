@@ -24,6 +24,7 @@ from palimpsest.streams.judge.protocols.contract import (
     Asked,
     JudgeMessage,
     NoMessageError,
+    why_unread,
 )
 from palimpsest.streams.judge.protocols.openai_client import Reported, body_of, open_client
 from palimpsest.streams.judge.settings import ServiceSettings
@@ -118,7 +119,7 @@ class OpenAIChat:
         try:
             given = orjson.loads(content)
         except orjson.JSONDecodeError:
-            why = CUT if choice.finish_reason == "length" else NOT_AS_ASKED
+            why = CUT if choice.finish_reason == "length" else why_unread(content)
             return JudgeMessage(usage, completion.model, why=why)
         return JudgeMessage(
             usage,

@@ -53,12 +53,35 @@ def test_a_judge_of_any_protocol_is_tried(
 
 
 CUT_OFF = {"choices": [{"message": {"content": '{"answers": ['}, "finish_reason": "length"}]}
-THOUGHT = {"choices": [{"message": {"content": "<think>same</think>{}"}, "finish_reason": "stop"}]}
+
+
+def written(content: str | None) -> dict[str, Any]:
+    return {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
+
+
+def in_prose(text: str) -> dict[str, Any]:
+    return {"stop_reason": "end_turn", "content": [{"type": "text", "text": text}]}
+
+
+FENCED = '```json\n{"answers": []}\n```'
 UNUSABLE = [
     ("anthropic", {"stop_reason": "refusal"}, "the model refused", "refuses to compare"),
     ("anthropic", {"stop_reason": "max_tokens", "content": []}, "cut off", "larger context"),
     ("openai-chat", CUT_OFF, "cut off", "larger context"),
-    ("openai-chat", THOUGHT, "not answer as it was asked", "thinking out of the answer"),
+    ("openai-chat", written("<think>same</think>{}"), "thought in its answer", "apart"),
+    ("openai-chat", written("same</think>{}"), "thought in its answer", "apart"),
+    ("openai-chat", written(FENCED), "fenced as code", "without a fence"),
+    ("openai-chat", written(None), "was empty", "turn its thinking off"),
+    (
+        "openai-chat",
+        written("They are the same."),
+        "not answer as it was asked",
+        "follows a schema",
+    ),
+    ("anthropic", in_prose("<think>same</think>"), "thought in its answer", "apart"),
+    ("anthropic", in_prose(FENCED), "fenced as code", "without a fence"),
+    ("anthropic", in_prose("same"), "not answer as it was asked", "follows a schema"),
+    ("anthropic", {"content": []}, "was empty", "turn its thinking off"),
     ("openai-decisions", {"answers": []}, "no usable answer", "docs/judge.md"),
     ("systemone", {"answers": {}}, "no usable answer", "docs/judge.md"),
 ]

@@ -32,8 +32,6 @@ REPEATING = ("aiokafka", "faust", "mode")
 """Libraries that log a line for each attempt to reach a broker: dozens a second."""
 AGAIN_SECONDS = 30.0
 """How long a repeated line of such a library is dropped."""
-SPEAKING = (PalimpsestError, OSError)
-"""Errors whose messages never contain a memory's text."""
 
 ErrorInfo = (
     tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
@@ -41,9 +39,14 @@ ErrorInfo = (
 
 
 def loggable(error: BaseException) -> str:
-    """An error for the log: usually only its type, as its message may quote a memory."""
+    """An error for the log: ours by its sentence, others often only by their type.
+
+    The message of another error may quote a memory.
+    """
+    if isinstance(error, PalimpsestError):
+        return str(error)
     name = type(error).__name__
-    return f"{name}: {error}" if isinstance(error, SPEAKING) else name
+    return f"{name}: {error}" if isinstance(error, OSError) else name
 
 
 class PrivateFormatter(logging.Formatter):
@@ -67,7 +70,7 @@ class PrivateFormatter(logging.Formatter):
         if kind is None or error is None:
             return ""
         if isinstance(error, PalimpsestError):
-            return loggable(error)
+            return f"{kind.__name__}: {error}"
         return "".join(traceback.format_tb(trace)) + loggable(error)
 
 

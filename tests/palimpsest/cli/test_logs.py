@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from palimpsest.cli.commands.cluster import _mute
-from palimpsest.contracts.errors import StoreError
+from palimpsest.contracts.errors import StoreError, UsageError
 from palimpsest.process import logs
 from palimpsest.process.logs import (
     AGAIN_SECONDS,
@@ -53,7 +53,16 @@ def test_a_library_that_was_silenced_is_heard_again_though_something_failed() ->
 
 
 def test_our_own_sentences_are_logged() -> None:
-    assert line(raised(StoreError("the log is damaged"))).endswith("StoreError: the log is damaged")
+    told = line(raised(StoreError("the log is damaged")))
+    assert "crashed: 'the log is damaged'" in told
+    assert told.endswith("StoreError: the log is damaged")
+
+
+def test_a_sentence_of_ours_is_logged_without_the_name_of_its_class() -> None:
+    error = UsageError("the service refuses the key (status 401)")
+    said = "the judge is not asked: %s"
+    record = logging.LogRecord("settling", logging.WARNING, "", 1, said, (error,), None)
+    assert line(record).endswith("the judge is not asked: the service refuses the key (status 401)")
 
 
 def test_only_the_first_line_of_what_asyncio_logs() -> None:

@@ -677,5 +677,5 @@ def token_of(shown: object) -> str:
 def require_token(given: str, token: str) -> None:
     """Raise a problem if the result would differ from the one that was shown."""
     if given != token:
-        moved = "the result is no longer what the dry run showed: look again"
+        moved = "no dry run showed this result: it has changed since, or the token is another's"
         raise ProblemError(409, "refused", moved, reason="moved_on")

@@ -14,6 +14,10 @@ from palimpsest.streams.core.version import uncovered
 
 NAMED = 5
 """The maximum number of ids that a refusal names."""
+OF_NO_PREVIEW = (
+    "no preview of these memories, as they are now, made this token: they have changed since, or it"
+    " is another's; look again"
+)
 
 
 def forget(command: Forget, ledger: Ledger, now: datetime) -> Result:
@@ -25,6 +29,8 @@ def forget(command: Forget, ledger: Ledger, now: datetime) -> Result:
             return unknown_candidate(memory)
         found[entry.memory.id] = entry.memory
     if command.expect is not None and (moved := uncovered(command.expect, [*found.values()])):
+        if len(moved) == len(found):
+            return Refusal("moved_on", OF_NO_PREVIEW)
         ids = ", ".join(memory.id for memory in moved[:NAMED])
         more = f" and {len(moved) - NAMED:,} more" if len(moved) > NAMED else ""
         return Refusal(

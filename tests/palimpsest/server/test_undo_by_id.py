@@ -75,6 +75,7 @@ def test_a_persons_act_is_undone_by_the_id_in_its_answer(served: Use[None], act:
         assert await told(server) == before
         stale = await server.ask("POST", UNDO, {**body, "token": "0" * 32}, name="grace")
         assert (stale.status_code, stale.json()["reason"]) == (409, "moved_on")
+        assert "the token is another's" in stale.json()["detail"]
         key = {"Idempotency-Key": "one undo"}
         with_token = {**body, "token": shown["token"], "because": "a slip"}
         first, again = [

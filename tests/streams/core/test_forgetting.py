@@ -10,7 +10,8 @@ from palimpsest.contracts.candidate import DEFAULT_NAMESPACE
 from palimpsest.contracts.events import Decided, Embedded, EmbeddedData
 from palimpsest.contracts.wire import encode
 from palimpsest.streams.core.evolve import evolve
-from palimpsest.streams.core.version import versions_of
+from palimpsest.streams.core.forget import OF_NO_PREVIEW
+from palimpsest.streams.core.version import token_of_each, version_of, versions_of
 from tests.streams.core.spec import (
     ASK,
     KEEP,
@@ -54,6 +55,15 @@ def test_a_plan_is_compared_with_what_the_memories_are_now() -> None:
     history.when(say("else", "Elsewhere"))
     history.when(update("tea", "mate", "Mate"))
     history.when(forget("google", "tea", expect=token)).then("refused moved_on")
+    assert history.detail() == OF_NO_PREVIEW
+    history.when(forget("google", expect="made-up")).then("refused moved_on")
+    assert history.detail() == OF_NO_PREVIEW
+    each = token_of_each([version_of(history.memory("google")), version_of(history.memory("tea"))])
+    history.when(update("tea", "chai", "Chai"), forget("google", "tea", expect=each))
+    tea = history.memory("tea").id
+    assert history.detail().startswith(
+        f"changed since the token was made, or not covered by it: {tea}"
+    )
     token = versions_of([history.memory("google")])
     history.when(say("more", "More"), forget("meta", expect=token))
     history.then("retracted google", "retracted meta")

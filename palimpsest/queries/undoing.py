@@ -396,7 +396,7 @@ class _Naming:
         """The request that redoes the update that brought a candidate."""
         undone = next((edge for edge in entry.edges if withdrawn_by(edge) is entry), None)
         if undone is None:
-            _not_undone("no update with this candidate was undone")
+            raise RefusedError("not_undone", "no update with this candidate was undone")
         return self._reinstating(undone.id)
 
     def _taking_out(self, edge: Edge | None) -> Request[Any]:

@@ -591,6 +591,13 @@ def test_the_last_step_of_any_history_is_undone_and_done_again(
                 assert living(store) == done, act.__name__
 
 
+def test_a_redo_without_an_undone_update_says_so_once(memories: Palimpsest) -> None:
+    a, *_ = four(memories)
+    with pytest.raises(RefusedError) as refused:
+        memories.redo(a)
+    assert refused.value.detail == "no update with this candidate was undone"
+
+
 @pytest.mark.parametrize(("way", "reason"), [("undo", "not_retracted"), ("redo", "not_undone")])
 def test_what_was_refused_stays_refused_when_it_comes_again(
     memories: Palimpsest, way: str, reason: str

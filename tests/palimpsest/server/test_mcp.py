@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -330,6 +331,13 @@ def test_the_tools_of_a_role_are_listed_in_few_bytes(
         assert ("merge" in {tool.name for tool in listed.tools}) is is_person, "people state it"
 
     served(used)
+
+
+def test_the_page_names_the_fields_that_add_memory_takes() -> None:
+    page = (Path(__file__).parents[3] / "docs/mcp.md").read_text()
+    [row] = [line for line in page.splitlines() if line.startswith("| `add_memory` |")]
+    named = re.findall(r"`(\w+)`", row.partition("adds")[2])
+    assert named == [*tools_of("agent")["add_memory"].input_schema["properties"]]
 
 
 def test_the_fields_of_a_selection_are_listed_once_and_named_elsewhere(served: Use[None]) -> None:

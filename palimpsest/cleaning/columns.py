@@ -16,6 +16,7 @@ from palimpsest.contracts.candidate import Text
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.model import first_rule
 from palimpsest.sources.mapping import NAMES, as_moment, guess_mapping, value_of
+from palimpsest.streams.intake import written_as
 
 LOOKED_AT = 1_000
 """Number of rows from which columns are guessed."""
@@ -52,11 +53,12 @@ class Columns:
                 "the column of the texts is unknown: name it as `text` (--text COLUMN);"
                 f" {_listed(known)}"
             )
-        for name in (text, *self.by):
-            if some and name is not None and name not in known:
-                raise UsageError(f"there is no column {name}: {_listed(known)}")
         moment = next(iter(guess.fields.get("occurred_at", ())), None)
-        return replace(self, text=text, moment=moment if needs_moment else None)
+        named = replace(self, text=text, moment=moment if needs_moment else None)
+        if text is None or not some:
+            return named
+        by = tuple(_known(name, known) for name in self.by)
+        return replace(named, text=_known(text, known), by=by)
 
     def row(self, values: Any) -> ScopedText:
         """A row's text, scope and time, or the problem if its text cannot be read."""
@@ -81,6 +83,14 @@ class Columns:
         scope = tuple(_scope(value_of(values, name)) for name in self.by)
         moment = _moment(value_of(values, self.moment)) if self.moment else ""
         return ScopedText(text, scope=scope, moment=moment)
+
+
+def _known(name: str, known: Sequence[str]) -> str:
+    """The column of this name, as it is written there; UsageError if there is none."""
+    found = written_as(name, known)
+    if not found:
+        raise UsageError(f"there is no column {name}: {_listed(known)}")
+    return found[0]
 
 
 def _listed(known: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.model import read_json
 from palimpsest.sources.file_copies import copy_file, is_packed, slices
 from palimpsest.streams.embedder import Progress
-from palimpsest.streams.intake import MAX_KEPT_BYTES, RowReader, refuse_repeated_names
+from palimpsest.streams.intake import MAX_KEPT_BYTES, RowReader, refuse_repeated_names, written_as
 from palimpsest.streams.intake.parquet import read_parquet, values_of
 from palimpsest.streams.intake.tables import delimiter_of
 
@@ -201,7 +201,7 @@ def _looks_like_table(begin: bytes, columns: Columns) -> bool:
     delimiter = delimiter_of(line)
     names = [name.strip().strip('"') for name in line.split(delimiter)]
     wanted = columns.text
-    known = wanted in names if wanted else any(map(is_usual_text, names))
+    known = bool(written_as(wanted, names)) if wanted else any(map(is_usual_text, names))
     return len(names) > 1 and known
 
 

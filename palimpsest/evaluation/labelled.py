@@ -19,7 +19,7 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.model import first_rule
 from palimpsest.streams.core.text import normalise
-from palimpsest.streams.intake import RowReader
+from palimpsest.streams.intake import RowReader, in_both_forms
 
 Label = Literal["same", "different", "related"]
 T = TypeVar("T")
@@ -206,6 +206,7 @@ def _members(row: _LabelledRow) -> Iterator[LabelledMember]:
 
 
 def _rows(file: Path, renames: Mapping[str, str]) -> Iterator[_LabelledRow]:
+    renames = in_both_forms(renames)
     for number, row in enumerate(RowReader([file]), 1):
         try:
             values = orjson.loads(row.raw)

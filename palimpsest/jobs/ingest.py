@@ -27,6 +27,7 @@ from palimpsest.streams.intake import (
     RowReader,
     as_structured,
     binary_mode,
+    in_both_forms,
     parse,
     understand,
 )
@@ -248,7 +249,7 @@ def check_files(
     """
     if source is not None and not source.strip():
         raise UsageError("the source's name is blank")
-    renames = dict(mapping or {})
+    renames = in_both_forms(mapping or {})
     reader = RowReader(files, reading=uuid4().hex, form=form, renames=renames)
     remarks = _remarks(reader, renames, defaults, keep_going)
     return CheckedFiles(reader, source, renames, remarks, defaults)
@@ -371,7 +372,7 @@ def retry_dead_letters(
     that of the first. A row without an id gets the same id as before, which comes from its bytes
     and its source. RefusedError for an unknown letter.
     """
-    renames = dict(mapping or {})
+    renames = in_both_forms(mapping or {})
     letters = DeadLetters(writer.reader.log)
     if letter_ids is None:
         letter_ids = [letter.id for letter in letters.all("open")]

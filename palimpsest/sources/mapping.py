@@ -18,6 +18,7 @@ from palimpsest.contracts.candidate import end_of
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.model import deeper_than, write_json
 from palimpsest.sources.contract import Fields, Item, Source, SourcePlace
+from palimpsest.streams.intake import written_as
 
 Array = NDArray[np.float32]
 
@@ -122,7 +123,7 @@ def guess_mapping(
     a time, one fitting value is enough, because an unreadable time makes its row invalid. `renames`
     (theirs to ours) take precedence over guesses. UsageError if one names no field of ours.
     """
-    given = _given_names(renames)
+    _require_ours(renames.values())
     columns: defaultdict[str, _Column] = defaultdict(_Column)
     of_mem0 = None
     for row in rows:
@@ -131,7 +132,9 @@ def guess_mapping(
             for name, value in _values(row):
                 columns[name].take(name, value)
     known = [*columns]
-    free = [name for name in known if name not in renames]
+    given = _given_names(renames, known)
+    taken = {name for names in given.values() for name in names}
+    free = [name for name in known if name not in taken]
     fields = dict(given)
     for ours, usual in NAMES.items():
         if ours not in given:
@@ -150,12 +153,16 @@ def guess_mapping(
     return FieldMapping(fields, owner, (*vectors, *derived)), known
 
 
-def _given_names(renames: dict[str, str]) -> dict[str, tuple[str, ...]]:
+def _require_ours(fields: Iterable[str]) -> None:
+    for name in fields:
+        if name not in NAMES:
+            raise UsageError(f"{name} is not one of our fields: there are {', '.join(NAMES)}")
+
+
+def _given_names(renames: dict[str, str], known: Sequence[str]) -> dict[str, tuple[str, ...]]:
     given: dict[str, tuple[str, ...]] = {}
     for theirs, ours in renames.items():
-        if ours not in NAMES:
-            raise UsageError(f"{ours} is not one of our fields: there are {', '.join(NAMES)}")
-        given[ours] = (*given.get(ours, ()), theirs)
+        given[ours] = (*given.get(ours, ()), *(written_as(theirs, known) or [theirs]))
     return given
 
 

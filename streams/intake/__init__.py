@@ -21,7 +21,9 @@ from palimpsest.streams.intake.rows import (
     MAX_ROW_BYTES,
     RawRow,
     RowCounter,
+    in_both_forms,
     refuse_repeated_names,
+    written_as,
 )
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "RowReader",
     "as_structured",
     "binary_mode",
+    "in_both_forms",
     "matches_former_fingerprint",
     "meaning_of",
     "parse",
@@ -43,4 +46,5 @@ __all__ = [
     "prepare",
     "refuse_repeated_names",
     "understand",
+    "written_as",
 ]

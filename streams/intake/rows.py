@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal
+from unicodedata import normalize
 
 from palimpsest.contracts.errors import UsageError
 
@@ -13,6 +15,7 @@ MAX_ROW_BYTES = 1024 * 1024
 """A longer row is invalid: a text has at most 32 KiB."""
 MAX_KEPT_BYTES = 16 * MAX_ROW_BYTES
 """This much of a longer row is kept for the dead letters, so that no input can fill the memory."""
+FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 
 
 def refuse_repeated_names(names: Iterable[str], place: str) -> None:
@@ -20,6 +23,19 @@ def refuse_repeated_names(names: Iterable[str], place: str) -> None:
     for name, count in Counter(names).items():
         if name and count > 1:
             raise UsageError(f"{place} has {count} columns `{name}`: give each a name of its own")
+
+
+def written_as(name: str, known: Iterable[str]) -> list[str]:
+    """The known names that are this one, the same first: an é may be one character or two."""
+    plain = normalize("NFC", name)
+    same = [one for one in known if isinstance(one, str) and normalize("NFC", one) == plain]
+    return sorted(same, key=lambda one: one != name)
+
+
+def in_both_forms(renames: Mapping[str, str]) -> dict[str, str]:
+    """Renames that hold for composed letters (NFC) and for decomposed ones (NFD)."""
+    found = {normalize(form, name): ours for name, ours in renames.items() for form in FORMS}
+    return found | dict(renames)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 
@@ -53,6 +54,28 @@ def test_a_copy_without_duplicates_and_no_store(palimpsest: CommandLine) -> None
     assert (first["text"], first["partner_text"], first["rule"]) == (LARGE, DOG, "auto_reject")
     assert (second["row"], second["score"], second["rule"]) == (5, 1.0, "hash_exact")
     assert not palimpsest.store.exists()
+
+
+@pytest.mark.parametrize(("written", "typed"), [("NFC", "NFD"), ("NFD", "NFC")])
+@pytest.mark.parametrize("source", ["rows.csv", "rows.jsonl", "-"])
+def test_a_column_is_found_however_its_accents_are_written(
+    palimpsest: CommandLine, written: str, typed: str, source: str
+) -> None:
+    text, user = (normalize(written, name) for name in ("énoncé", "propriété"))
+    content = f"{user},{text}\nada,{DOG}\nada,{DOG}\nbob,{DOG}\n"
+    if source == "rows.jsonl":
+        rows = ({user: owner, text: DOG} for owner in ("ada", "ada", "bob"))
+        content = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in rows)
+    given = None if source == "-" else table(palimpsest, content, source)
+    columns = ("--text", normalize(typed, "énoncé"), "--by", normalize(typed, "propriété"))
+    ran = palimpsest("clean", given or "-", "--to", "-", *columns, stdin=None if given else content)
+    assert ran.out == content.replace(*_without_the_second(content))
+
+
+def _without_the_second(content: str) -> tuple[str, str, int]:
+    """As arguments of `replace`: the first of two equal rows in the place of both."""
+    row = next(line for line in content.splitlines(keepends=True) if content.count(line) == 2)
+    return row * 2, row, 1
 
 
 def test_the_summary_is_short(palimpsest: CommandLine) -> None:

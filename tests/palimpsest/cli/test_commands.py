@@ -11,6 +11,7 @@ import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
+from unicodedata import normalize
 from unittest.mock import Mock
 
 import pytest
@@ -85,6 +86,15 @@ def test_ingest_renames_fields_and_names_the_source(palimpsest: CommandLine) -> 
     palimpsest.json("ingest", file, *options)
     shown = palimpsest.json("show", "--candidate", palimpsest.ids()[0])
     assert (shown["owner_id"], shown["text"], shown["source"]) == ("ada", PARIS, "chat")
+
+
+@pytest.mark.parametrize(("written", "typed"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_a_field_is_renamed_however_its_accents_are_written(
+    palimpsest: CommandLine, written: str, typed: str
+) -> None:
+    file = palimpsest.file([{"owner_id": "ada", normalize(written, "énoncé"): PARIS}])
+    answer = palimpsest.json("ingest", file, "--map", f"{normalize(typed, 'énoncé')}=text")
+    assert (answer["decisions"], answer["remarks"]) == ({"stored": 1}, [])
 
 
 def test_a_renaming_that_is_none_is_wrong_usage(palimpsest: CommandLine) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
+from unicodedata import normalize
 
 import pyarrow as pa
 import pytest
@@ -49,6 +51,17 @@ def test_parquet(tmp_path: Path) -> None:
     table = pa.table({"text_a": ["x", "x"], "text_b": ["y", "z"], "label": [True, False]})
     parquet.write_table(table, file)
     assert [pair.label for pair in read_pairs([file], {})] == ["same", "different"]
+
+
+@pytest.mark.parametrize(("written", "typed"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_a_column_is_read_however_its_accents_are_written(
+    written: str, typed: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "pairs.jsonl"
+    row = {"a": "tea", "b": "Tea", normalize(written, "égalité"): "same"}
+    file.write_text(json.dumps(row))
+    [pair] = read_pairs([file], {normalize(typed, "égalité"): "label"})
+    assert pair.label == "same"
 
 
 def test_clusters_as_rows_or_as_lists(tmp_path: Path) -> None:

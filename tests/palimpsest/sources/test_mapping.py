@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -454,6 +455,18 @@ def test_where_no_row_can_be_read_nothing_is_written(
 
 def test_a_blank_name_is_refused(palimpsest: CommandLine) -> None:
     assert palimpsest("import", palimpsest.file([ROW]), "--yes", "--source", " ").status == 2
+
+
+@pytest.mark.parametrize(("written", "typed"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_a_field_is_mapped_however_its_accents_are_written(
+    palimpsest: CommandLine, written: str, typed: str
+) -> None:
+    text = normalize(written, "énoncé")
+    path = palimpsest.file([{"user_id": "ada", text: "Ada sings."}])
+    told = palimpsest.json("import", path, "--map", f"{normalize(typed, 'énoncé')}=text", "--yes")
+    assert told["decisions"] == {"stored": 1}
+    [note] = json.loads((palimpsest.store / "imports.json").read_text())
+    assert note["fields"] == {"text": [text], "owner_id": ["user_id"]}
 
 
 def test_a_mapping_can_be_given(palimpsest: CommandLine, tmp_path: Path) -> None:

@@ -247,7 +247,9 @@ def extract(
     1 if a part of the conversation gave nothing.
     """
     from palimpsest.backends.paths import LOG_FILE
+    from palimpsest.contracts.policy import recorded_policy
     from palimpsest.jobs.extract import extract_candidates
+    from palimpsest.streams.log.log import Log
     from palimpsest.streams.policies import load_policy
 
     call = invocation(context)
@@ -255,9 +257,11 @@ def extract(
     folder = call.settings.store if call.settings.store.is_dir() else None
     policy = load_policy(call.settings.policy or "replace-or-merge")
     if folder is not None and (folder / LOG_FILE).is_file():
-        with call.store() as store:
-            local = (*policy.local_only, *store.policy.local_only)
-        policy = policy.model_copy(update={"local_only": local})
+        with Log.open(folder / LOG_FILE) as log:
+            recorded = log.last_policy()
+        if recorded is not None:
+            local = (*policy.local_only, *recorded_policy(recorded.data).local_only)
+            policy = policy.model_copy(update={"local_only": local})
     with nullcontext(get_binary_stream("stdin")) if file == "-" else open_file(Path(file)) as lines:
         found = extract_candidates(
             lines,

@@ -744,7 +744,7 @@ def test_extract(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_extract_keeps_local_what_the_stores_own_policy_keeps_local(
-    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
+    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The settings name no policy, or another one; the store has recorded its own."""
     asked: list[tuple[str, ...]] = []
@@ -760,6 +760,13 @@ def test_extract_keeps_local_what_the_stores_own_policy_keeps_local(
     chat = palimpsest.file(["a line"], "chat.jsonl")
     assert palimpsest("extract", chat, "--owner", "zoe").status == 0
     assert asked == [("zoe",)]
+    monkeypatch.setenv("PALIMPSEST_MODEL", "multilingual-e5-small")
+    assert palimpsest("extract", chat, "--owner", "zoe").status == 0
+    assert caplog.text == "", "only the policy is read"
+    assert asked == [("zoe",)] * 2
+    (palimpsest.store / "log.sqlite").write_bytes(b"damaged")
+    assert palimpsest("extract", chat, "--owner", "zoe").status == 4, "what is local is unknown"
+    assert len(asked) == 2
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,12 @@ from palimpsest.backends.reader import Reader
 from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.jobs.import_notes import Note, notes_of
+from palimpsest.process.cutting import preview
 from palimpsest.projections.duckdb.queries import query
 from palimpsest.sources import FieldMapping, Source, SourcePlace, open_source
 from palimpsest.sources.contract import Fields, Item, Kind, Trust
 from palimpsest.sources.copies import RowEdit, may_say, refuse_existing, refuse_target, write_copy
 from palimpsest.sources.mapping import MEM0, value_of, vector_like
-from palimpsest.sources.spool import PREVIEW
 from palimpsest.streams.core.text import verbatim
 from palimpsest.streams.embedder import Embedding, Engine, Progress
 from palimpsest.streams.intake import Prepared, RawRow, RowCounter, understand
@@ -375,7 +375,7 @@ class _Changes:
         self.found += 1
         of_kind = self._others if values is None else self._texts
         if len(of_kind) < self.most:
-            told = {"row": row.number, **change, "assertion_preview": row.text[:PREVIEW]}
+            told = {"row": row.number, **change, "assertion_preview": preview(row.text)}
             of_kind.append((RowEdit(row.number, row.item, values), told))
 
     @property

@@ -16,6 +16,7 @@ from palimpsest.contracts.errors import InvalidInputError, UsageError
 from palimpsest.jobs.import_notes import Note, refuse_another, remember
 from palimpsest.jobs.ingest import NAMED, Summary, summarise
 from palimpsest.jobs.wrong_files import advice
+from palimpsest.process.cutting import preview
 from palimpsest.sources import (
     FieldMapping,
     Item,
@@ -118,7 +119,16 @@ def spool_rows(mapped: MappedSource, absent: float | None, progress: Progress) -
 
 def foresee_import(mapped: MappedSource, spool: Spool) -> dict[str, Any]:
     """What an import would add, and which rows repeat others exactly."""
-    counts, repeats = spool.counts(), [*spool.repeats()]
+    counts = spool.counts()
+    repeats = [
+        {
+            "owner_id": repeat.owner_id,
+            "old_id": repeat.old_id,
+            "keep_id": repeat.keep_id,
+            "assertion_preview": preview(repeat.text),
+        }
+        for repeat in spool.repeats()
+    ]
     conflicts = spool.conflicts(NAMED)
     wrong = sorted([*spool.invalid(NAMED), *conflicts.rows], key=itemgetter("row"))[:NAMED]
     return {
@@ -128,7 +138,7 @@ def foresee_import(mapped: MappedSource, spool: Spool) -> dict[str, Any]:
         "invalid": counts.invalid + conflicts.count,
         "invalid_rows": wrong,
         "with_vectors": counts.vectors,
-        "repeats": [repeat._asdict() for repeat in repeats],
+        "repeats": repeats,
         "remarks": [*mapped.source.remarks],
     }
 

@@ -31,8 +31,6 @@ from palimpsest.streams.intake import (
 )
 from palimpsest.streams.write.inputs import CONFLICT
 
-PREVIEW = 80
-"""Number of characters shown of a text in a list."""
 _BATCH = 1_000
 _ROWS = """
 CREATE TABLE rows (
@@ -99,7 +97,7 @@ class Repeat(NamedTuple):
     owner_id: str
     old_id: str
     keep_id: str
-    assertion_preview: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +213,7 @@ class Spool:
     def repeats(self) -> Iterator[Repeat]:
         """Each row that will join one with the same text, in the order of the source."""
         for owner, old, kept, text in self._rows.execute(_REPEATS):
-            yield Repeat(owner, old, kept, text[:PREVIEW])
+            yield Repeat(owner, old, kept, text)
 
     def samples(self, most: int) -> list[tuple[str, Array]]:
         """Texts with their vectors, sampled evenly from the whole source."""

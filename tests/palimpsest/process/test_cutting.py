@@ -12,6 +12,7 @@ from palimpsest.cli import pictures
 from palimpsest.process.cutting import place_to_cut
 from palimpsest.server.mcp import bounds, prose
 
+ENGLAND = "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
 FAMILY = "👨\u200d👩\u200d👧\u200d👦"
 
 
@@ -30,6 +31,10 @@ FAMILY = "👨\u200d👩\u200d👧\u200d👦"
         ("🇩🇪🇯🇵", 1, 0),
         ("🇩🇪🇯🇵", 2, 2),
         ("🇩🇪🇯🇵", 3, 2),
+        (f"ab{ENGLAND}{ENGLAND}", 5, 2),
+        (f"ab{ENGLAND}{ENGLAND}", 8, 2),
+        (f"ab{ENGLAND}{ENGLAND}", 9, 9),
+        (f"ab{ENGLAND}{ENGLAND}", 10, 9),
         ("ab", 2, 2),
         ("ab", 5, 5),
         ("", 0, 0),

@@ -241,6 +241,16 @@ def test_rows_come_in_owner_by_owner(palimpsest: CommandLine) -> None:
     assert [int(row["id"]) for row in found] == [0, 3, 6, 1, 4, 7, 2, 5, 8]
 
 
+def test_a_preview_ends_between_characters(palimpsest: CommandLine) -> None:
+    family = "👨\u200d👩\u200d👧\u200d👦"
+    path = palimpsest.file([mem0_row(f"Ada: {family * 20}", str(n)) for n in range(2)])
+    [repeat] = palimpsest.json("import", path, "--dry-run")["repeats"]
+    assert repeat["assertion_preview"] == f"Ada: {family * 10}"
+    palimpsest.json("import", path, "--yes")
+    [row] = palimpsest.json("export", "--to", "new.jsonl", path)["changed_rows"]
+    assert row["assertion_preview"] == f"Ada: {family * 10}"
+
+
 def test_a_preview_is_short_and_no_markup(palimpsest: CommandLine) -> None:
     rows = [mem0_row("[red]\x1b[31m" + "word " * 40, str(n)) for n in range(2)]
     path = palimpsest.file(rows)

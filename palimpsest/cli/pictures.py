@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from html import escape
 
 from palimpsest.charts.charts import Chart
 from palimpsest.process.cutting import place_to_cut
 from palimpsest.process.output import visible
+from palimpsest.streams.search.content import HAN, KANA
 
 LONGEST = 2_000
 """Maximum number of shown characters of a text."""
+_UNSPACED = f"{HAN}{KANA}"
+_WORDS = re.compile(rf"(\s*)([{_UNSPACED}][\u3099\u309a]?|[^\s{_UNSPACED}]+)")
+"""The spaces before a word, and the word."""
 
 
 def svg(chart: Chart) -> Iterator[str]:
@@ -37,14 +42,26 @@ def svg(chart: Chart) -> Iterator[str]:
 
 
 def compared(older: str, newer: str) -> tuple[str, str]:
-    """Both texts as HTML; words that the other text lacks are marked."""
-    a, b = _cut(older).split(), _cut(newer).split()
-    left, right = [], []
-    for what, a1, a2, b1, b2 in SequenceMatcher(a=a, b=b, autojunk=False).get_opcodes():
-        gone, come = text_of(" ".join(a[a1:a2])), text_of(" ".join(b[b1:b2]))
-        left.append(gone if what == "equal" else f"<del>{gone}</del>" if gone else "")
-        right.append(come if what == "equal" else f"<ins>{come}</ins>" if come else "")
-    return " ".join(filter(None, left)), " ".join(filter(None, right))
+    """Both texts as HTML; words that the other text lacks are marked.
+
+    In Chinese and Japanese, which have no spaces, each character counts as a word.
+    """
+    a, b = ([*_WORDS.finditer(_cut(text).strip())] for text in (older, newer))
+    words = SequenceMatcher(None, [one[2] for one in a], [one[2] for one in b], autojunk=False)
+    left, right = "", ""
+    for what, a1, a2, b1, b2 in words.get_opcodes():
+        left += _marked(a[a1:a2], "" if what == "equal" else "del")
+        right += _marked(b[b1:b2], "" if what == "equal" else "ins")
+    return left, right
+
+
+def _marked(words: Sequence[re.Match[str]], tag: str) -> str:
+    """Words in an element; the space before them stays outside."""
+    if not words:
+        return ""
+    text = "".join(f" {word[2]}" if word[1] else word[2] for word in words)
+    marked = text_of(text.lstrip())
+    return (" " if words[0][1] else "") + (f"<{tag}>{marked}</{tag}>" if tag else marked)
 
 
 def text_of(text: str) -> str:

@@ -331,6 +331,9 @@ def test_a_similarity_has_its_column(similarity: float, bar: str) -> None:
         ("a", "a b", ("a", "a <ins>b</ins>")),
         ("<i> a", "a", ("<del>&lt;i&gt;</del> a", "a")),
         ("a  \n b", "a b", ("a b", "a b")),
+        ("私は猫が好き", "私は犬が好き", ("私は<del>猫</del>が好き", "私は<ins>犬</ins>が好き")),
+        ("她住在巴黎。", "她住在罗马。", ("她住在<del>巴黎</del>。", "她住在<ins>罗马</ins>。")),
+        ("Ada は猫", "Ada は 犬", ("Ada は<del>猫</del>", "Ada は <ins>犬</ins>")),
     ],
 )
 def test_words_that_one_text_has_alone_are_marked(

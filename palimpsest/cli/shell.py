@@ -196,10 +196,13 @@ def _meaning(error: Exception) -> tuple[Problem, int]:
 
 def _print_traceback(error: Exception) -> str:
     """Print a bug's traceback without its message, which may quote a memory; return the advice."""
-    if os.environ.get("PALIMPSEST_DEBUG"):
-        traceback.print_exception(error, file=sys.stderr)
-    else:
-        traceback.print_tb(error.__traceback__, file=sys.stderr)
+    try:
+        if os.environ.get("PALIMPSEST_DEBUG"):
+            traceback.print_exception(error, file=sys.stderr)
+        else:
+            traceback.print_tb(error.__traceback__, file=sys.stderr)
+    except OSError:
+        drop(sys.stderr)  # it cannot be reported; the exit status remains
     return (
         f"this is a bug: {type(error).__name__}. Its message may quote a memory and is left out;"
         " PALIMPSEST_DEBUG=1 shows it"

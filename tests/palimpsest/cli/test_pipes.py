@@ -98,6 +98,31 @@ def test_an_error_that_cannot_be_written_keeps_its_status(
     assert both == [status, status]
 
 
+BUG = """
+from palimpsest.cli import invocation, start
+invocation.Invocation.settings = property(lambda _: 1 / 0)
+start.main()
+"""
+
+
+@pytest.mark.parametrize("debug", ["", "1"])
+@pytest.mark.parametrize("behind", ["full", "closed"])
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux")  # noqa: PTH110
+def test_a_bug_that_cannot_be_reported_keeps_its_status(behind: str, debug: str) -> None:
+    if behind == "full":
+        error = os.open("/dev/full", os.O_WRONLY)
+    else:
+        read, error = os.pipe()
+        os.close(read)
+    paths = os.pathsep.join(path for path in sys.path if path)
+    env = os.environ | {"PYTHONPATH": paths, "PALIMPSEST_DEBUG": debug}
+    said = [sys.executable, "-c", BUG, "status", "--json"]
+    done = subprocess.run(said, stdout=subprocess.PIPE, stderr=error, env=env, check=False)
+    os.close(error)
+    assert done.returncode == 70
+    assert b"this is a bug: ZeroDivisionError" in done.stdout
+
+
 ASCII = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 """An environment in which Python reads the command line as ASCII."""
 

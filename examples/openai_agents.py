@@ -27,7 +27,9 @@ class StandIn(Model):
         """Search for the user's words first, then answer with what was found."""
         latest: Any = asked["input"][-1]
         if isinstance(latest, dict) and "output" in latest:
-            facts = [line.partition(": ")[2] for line in str(latest["output"]).split("\n")]
+            facts = [
+                line.partition(": ")[2].strip('"') for line in str(latest["output"]).split("\n")
+            ]
             text = ResponseOutputText(
                 type="output_text", text=f"I know: {' '.join(facts)}", annotations=[]
             )

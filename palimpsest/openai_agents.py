@@ -5,25 +5,25 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from palimpsest.api.outcomes import EARLIER, say_outcome
 from palimpsest.api.store import Palimpsest
 from palimpsest.contracts import errors
-from palimpsest.contracts.counting import counted
+from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.extras import require_extra
 from palimpsest.contracts.requests import Selection
+from palimpsest.process.parameters import check_arguments
 from palimpsest.streams.extract.conversation import text_of
 
 with require_extra("palimpsest.openai_agents", "openai-agents"):
-    from agents import FunctionTool, SQLiteSession, TResponseInputItem, function_tool
-    from agents.exceptions import ModelBehaviorError
+    from agents import SQLiteSession, TResponseInputItem
 
-SOURCE = "openai-agents"
-"""The source of every candidate, and the actor of every change."""
+    from palimpsest.integrations.openai_tools import SOURCE, memory_tools
+
+__all__ = ["FILE", "SOURCE", "PalimpsestSession", "memory_tools"]
+
 FILE = "openai-agents.db"
 _log = logging.getLogger(__name__)
 
@@ -36,14 +36,15 @@ class PalimpsestSession(SQLiteSession):
     user's message retracts the latest candidate with its text; clearing a session retracts none.
     """
 
+    @check_arguments
     def __init__(
         self,
         memories: Palimpsest,
-        owner_id: str,
-        session_id: str,
+        owner_id: Name,
+        session_id: Name,
         *,
         infer: bool = False,
-        file: Path | None = None,
+        file: str | Path | None = None,
         **options: Any,
     ) -> None:
         place = f"{quote(owner_id, safe='')}/{session_id}"
@@ -91,60 +92,5 @@ class PalimpsestSession(SQLiteSession):
             self._memories.retract(latest, actor=SOURCE, because="taken back")
 
 
-def _told(_context: Any, error: Exception) -> str:
-    """What a model reads about its mistake or a refusal; quotes no memory, raises other errors."""
-    if isinstance(error, ModelBehaviorError):
-        return "Nothing was changed: give the tool the arguments of its schema, and no others"
-    if not isinstance(error, errors.PalimpsestError):
-        raise error
-    return f"Nothing was changed: {error}"
-
-
 def _is_users(item: Any) -> bool:
     return bool(item.get("role") == "user")
-
-
-def memory_tools(memories: Palimpsest, owner_id: str) -> list[FunctionTool]:
-    """Tools with which a model remembers, finds, corrects and forgets facts about one owner.
-
-    It cannot name another owner, and cannot overrule a person; what it forgets can be restored.
-    """
-    owner = memories.agent(owner_id, actor=SOURCE)
-
-    @function_tool(failure_error_function=_told)
-    async def remember(fact: str) -> str:
-        """Remember a fact about the user, as a sentence that is clear without the conversation."""
-        [kept] = await asyncio.to_thread(owner.submit, fact, source=SOURCE)
-        told = [say_outcome(asdict(kept), kept.memory_id or "")]
-        if kept.frame:
-            told.append(EARLIER.format(way="correct_memory, its id, this fact"))
-            told += [f"{one['id']}: {one['assertion']}" for one in kept.frame]
-        return "\n".join(told)
-
-    @function_tool(failure_error_function=_told)
-    async def search_memories(question: str, min_score: float | None = None) -> str:
-        """Find what is known about the user, the nearest first, each with the id of its memory.
-
-        Hardly related memories are left out; a `min_score` of -1 shows them, too.
-        """
-        least: Any = "model" if min_score is None else max(-1.0, min(min_score, 1.0))
-        found = await asyncio.to_thread(owner.recall, question, min_score=least)
-        told = [f"{it['memory_id']}: {it['face']}" for it in found] or ["Nothing related is known."]
-        if found.weaker:
-            weaker = counted(found.weaker, "weaker memory")
-            told.append(f"{weaker} left out: min_score -1 shows them.")
-        return "\n".join(told)
-
-    @function_tool(failure_error_function=_told)
-    async def correct_memory(memory_id: str, fact: str) -> str:
-        """Change a memory that is no longer true; `fact` is the whole new sentence."""
-        done = await asyncio.to_thread(owner.update, memory_id, fact, merge=True)
-        return "Changed." if done["changed"] else "Unchanged: it says so already."
-
-    @function_tool(failure_error_function=_told)
-    async def forget_memory(memory_id: str) -> str:
-        """Forget a memory, if the user asks for it."""
-        gone = await asyncio.to_thread(owner.forget, [memory_id])
-        return f"Forgotten: {counted(len(gone['candidates']), 'wording')}."
-
-    return [remember, search_memories, correct_memory, forget_memory]

@@ -597,7 +597,7 @@ GUARDED = {
     ),
     "langgraph": ("palimpsest.langgraph", "palimpsest.integrations.langgraph"),
     "multilingual": ("palimpsest.streams.embedder.formats.packed_model",),
-    "openai-agents": ("palimpsest.openai_agents",),
+    "openai-agents": ("palimpsest.openai_agents", "palimpsest.integrations.openai_tools"),
     "vertex": ("palimpsest.streams.judge.protocols.anthropic_platforms",),
     "serve": (
         "palimpsest.server",

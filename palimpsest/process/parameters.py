@@ -19,7 +19,7 @@ class Parameters:
     """The parameters of a function, with their types."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.name = function.__name__
+        self.name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
         self.signature = inspect.signature(function)
         self.hints: dict[str, Any] = {}
         fields: dict[str, Any] = {}

@@ -26,6 +26,8 @@ SHORTEST_PREVIEW = 60
 """Bytes of a text's shortest preview; with less space, whole lines are left out instead."""
 HARMLESS = "\u00a0\u200c\u200d\u3000"
 """Spaces and joiners that languages and emoji need."""
+REPEATS = frozenset({"hash_exact", "recent_capture"})
+"""Decisions that no undo is offered for: the same text cannot be in two memories."""
 
 REPLACES = EARLIER.format(way="update_memory, its id, this text, merge")
 SIMILAR = "It resembles, and did not join:"
@@ -161,7 +163,8 @@ def added(outcome: Answer, expires_at: datetime | None = None) -> list[ProseLine
     lines = [_ours(say_outcome(outcome, short(outcome["memory_id"] or "")))]
     if outcome["result"] == "published":
         return lines
-    if became(outcome) == "joined" and outcome["result"] == "decided":
+    splits = outcome["decision"] not in REPEATS and became(outcome) == "joined"
+    if splits and outcome["result"] == "decided":
         lines.append(_ours(f"If the join is wrong: undo with id {short(outcome['decision_id'])}."))
     if expires_at is not None and outcome["reason"] is None and became(outcome) != "joined":
         until = f"Searches find it until {when(expires_at.astimezone(UTC).isoformat())}."
@@ -288,7 +291,7 @@ def told(history: Answer) -> list[ProseLine]:
         by = "".join(
             f", {name} {quoted(event[name])}" for name in ("actor", "because") if event.get(name)
         )
-        happened = f"- {when(event['decided_at'])} {event['did']}{by}"
+        happened = f"- {when(event['decided_at'])} {event['did']}{by}{_undone_by(event)}"
         text = event.get("text") or event.get("face")
         if text is None:
             lines.append(_ours(happened))
@@ -297,6 +300,19 @@ def told(history: Answer) -> list[ProseLine]:
             whole = f"memory_history with content_bytes {MOST_BYTES}"
             lines.append(ProseLine(text, f"{happened}; {verb} ", "", whole))
     return lines
+
+
+def _undone_by(event: Answer) -> str:
+    """The id with which an agent undoes an event; empty for an event that it cannot undo."""
+    match event["event"]:
+        case "decided" if "other_id" in event and event["decision"] not in REPEATS:
+            return f", undo with id {short(event['event_id'])}"
+        case "settled" | "joined" | "redecided" if "other_id" in event:
+            return f", undo with id {event['event_id']}"
+        case "retracted" | "reversed" | "reinstated" | "expiry_set":
+            return f", undo with id {event.get('cause') or event['event_id']}"
+        case _:
+            return ""
 
 
 def updated(answer: Answer, *, dry_run: bool) -> list[ProseLine]:

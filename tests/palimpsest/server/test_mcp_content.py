@@ -546,3 +546,31 @@ def test_the_beginning_of_an_id_is_enough_if_there_is_one_alone(served: Use[None
             assert response.status_code == status, some_id
 
     served(used)
+
+
+def test_a_history_names_the_id_that_undoes_each_change(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        async with client(server) as made:
+            first = (await server.add("Ada keeps a goat"))["memory_id"]
+            again = await read(made, "add_memory", text="Ada keeps a goat")
+            assert "undo" not in again, "the same text cannot be in two memories"
+            assert "undo with id" in await read(made, "add_memory", text="Ada keeps a goat.")
+            await read(made, "update_memory", memory_id=first, text="Ada has a ship")
+            await read(made, "delete_memory", memory_id=first)
+            for what, faces in (
+                ("hidden", ["Ada has a ship"]),
+                ("an agent chose the newer", ["Ada keeps a goat"]),
+                ("whose wording stays", ["Ada keeps a goat.", "Ada keeps a goat"]),
+            ):
+                told = await read(made, "memory_history", memory_id=first)
+                line = next(one for one in told.splitlines() if what in one)
+                [named] = re.findall(r"undo with id ([0-9a-f-]+)", line)
+                shown = await read(made, "undo", id=named)
+                [given] = re.findall(r"token: ([0-9a-f]+)", shown)
+                await read(made, "undo", id=named, token=given)
+                page = await made.call_tool("get_memories", {})
+                assert [one["face"] for one in page.structured_content["memories"]] == faces
+            [came] = [one for one in told.splitlines() if "a memory of its own" in one]
+            assert "undo" not in came, "nothing undoes it"
+
+    served(used)

@@ -11,7 +11,7 @@ from typing import Any
 
 from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.extras import require_extra
-from palimpsest.integrations.files import MemoryFiles, lines_of_range
+from palimpsest.integrations.files import MemoryFiles, kept_once, lines_of_range
 
 with require_extra("palimpsest.anthropic", "judge"):
     from anthropic.lib.tools import ToolError
@@ -60,8 +60,10 @@ class PalimpsestMemoryTool(BetaAbstractMemoryTool):
         path = self._files.path(command.path)
         if self._files.below(path):
             raise ToolError(f"File {path} already exists")
-        self._files.write(path, command.file_text.split("\n"))
-        return f"File created successfully at: {path}"
+        given = [line for line in command.file_text.split("\n") if line.strip()]
+        self._files.write(path, given)
+        repeats = len(given) - len(self._files.lines(path))
+        return f"File created successfully at: {path}{kept_once(repeats)}"
 
     def str_replace(self, command: Any) -> str:
         """Replace a text that occurs exactly once in a file; it may span lines."""

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.api.agent import Agent
 from palimpsest.contracts.candidate import Name
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.limits import PYTHON
 from palimpsest.contracts.model import first_rule
@@ -151,6 +152,14 @@ def lines_of_range(given: Any, count: int) -> range:
             raise UsageError(
                 f"view_range must be a first and a last line: the file has lines 1 to {count}"
             )
+
+
+def kept_once(repeats: int) -> str:
+    """The end of a sentence about a file, some of whose lines joined others; empty if none did."""
+    if not repeats:
+        return ""
+    say, are = ("says", "is") if repeats == 1 else ("say", "are")
+    return f"; {counted(repeats, 'line')} {say} what others do, and {are} kept once"
 
 
 def _is_in(path: str, folder: str) -> bool:

@@ -21,8 +21,13 @@ LONGEST_MINUTES = int(LONGEST_SECONDS) // 60
 def require_arguments(op: Op) -> None:
     """UsageError for a value that is not a dict, or a number of a wrong type or out of range.
 
-    Also for a key or a namespace that is not valid Unicode.
+    Also for a key or a namespace that is not valid Unicode, and a namespace that is not a tuple: a
+    text would count as a tuple of its letters, and a list would match nothing.
     """
+    for name in ("namespace", "namespace_prefix"):
+        parts = getattr(op, name, ())
+        if not isinstance(parts, tuple) or not all(isinstance(part, str) for part in parts):
+            raise UsageError(f"`{name}` must be a tuple of texts, such as ('memories', 'ada')")
     names = (getattr(op, "key", ""), *getattr(op, "namespace", ()))
     try:
         utf8("".join(map(str, names)))

@@ -227,7 +227,9 @@ def rows_of(memories: Palimpsest, wanted: Filters, *, show_expired: bool = False
 
 
 def entities(given: Mapping[str, Any]) -> dict[str, str]:
-    """The ids among arguments or filters; ValueError if there is none, or one is blank."""
+    """The ids among arguments or filters; ValueError if there is none, or one is not an id."""
+    if several := [n for n in ENTITIES if isinstance(given.get(n), Mapping | list | tuple | set)]:
+        raise ValueError(f"{several[0]} must be one id, such as 'ada'")
     who = {name: str(given[name]).strip() for name in ENTITIES if given.get(name) is not None}
     if not who:
         raise ValueError(

@@ -239,6 +239,19 @@ def test_a_path_that_no_namespace_can_be_is_an_error_of_the_tool(
         call(tool, command, path=path, **more.get(command, {}))
 
 
+def test_a_file_that_says_something_twice_is_told_to_say_it_once(
+    tool: PalimpsestMemoryTool,
+) -> None:
+    said = "Ada rows\n\nAda sings\nAda rows\n  Ada rows"
+    created = call(tool, "create", path="/memories/a.md", file_text=said)
+    assert created == (
+        "File created successfully at: /memories/a.md; 2 lines say what others do, and are kept"
+        " once"
+    )
+    one = call(tool, "create", path="/memories/b.md", file_text="Ada rows\nAda rows")
+    assert one.endswith("; 1 line says what others do, and is kept once")
+
+
 def test_a_command_of_the_sdks_own_types_is_checked_too(tool: PalimpsestMemoryTool) -> None:
     wrong: Any = {"command": "create", "path": 5}
     with pytest.raises(ToolError, match="path: should be a valid string"):

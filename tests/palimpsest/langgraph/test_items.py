@@ -81,6 +81,12 @@ def test_an_item_that_is_not_indexed_comes_after_all_that_are(
         (PutOp(ADA, "b\ud800", SUSHI), "is not valid Unicode"),
         (PutOp(("ada", "\ud800"), "b", SUSHI), "is not valid Unicode"),
         (GetOp(ADA, "b\ud800"), "is not valid Unicode"),
+        (GetOp(as_is("ada"), "b"), "`namespace` must be a tuple of texts"),
+        (PutOp(as_is([*ADA]), "b", SUSHI), "`namespace` must be a tuple of texts"),
+        (SearchOp(as_is([*ADA])), "`namespace_prefix` must be a tuple of texts"),
+        (SearchOp(as_is("ada")), "`namespace_prefix` must be a tuple of texts"),
+        (SearchOp(ADA, query=" "), "`query` is blank"),
+        (SearchOp(as_is((*ADA, 5))), "`namespace_prefix` must be a tuple of texts"),
         (ListNamespacesOp(offset=-2), "`offset` must be"),
         (ListNamespacesOp(max_depth=0), "`max_depth` must be a whole number, 1 or more"),
         *(

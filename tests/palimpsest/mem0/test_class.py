@@ -179,6 +179,8 @@ def test_an_update_sets_the_last_day_of_all_that_would_outlive_it(memory: Memory
         ({"filters": {"user_id": " "}}, "user_id is blank"),
         ({"filters": {"agent_id": ""}}, "agent_id is blank"),
         ({"filters": {"user_id": "*"}}, "name one user_id"),
+        ({"filters": {"user_id": {"in": ["ada", "bob"]}}}, "user_id must be one id, such as 'ada'"),
+        ({"filters": {"user_id": "ada", "run_id": ["r"]}}, "run_id must be one id"),
         ({"filters": {"user_id": "ada", "OR": [{"user_id": "bob"}]}}, "one user_id"),
         ({"filters": {"user_id": "ada", "AND": [{"user_id": "bob"}]}}, "name one user_id"),
         ({"filters": {"user_id": "ada", "metadata": {"cup": "blue"}}}, "beside the ids"),
@@ -214,6 +216,7 @@ def test_what_mem0_takes_is_taken(memory: Memory) -> None:
         ({"expiration_date": 5}, "expiration_date must be a date string in YYYY-MM-DD format"),
         ({"expiration_date": "soon"}, "expiration_date must be a valid date in YYYY-MM-DD format"),
         ({"user_id": " "}, "user_id is blank"),
+        ({"agent_id": ["guide", "cook"]}, "agent_id must be one id"),
     ],
 )
 def test_a_wrong_argument_of_add_is_told(memory: Memory, wrong: Any, why: str) -> None:

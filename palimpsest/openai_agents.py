@@ -16,6 +16,7 @@ from palimpsest.contracts.extras import require_extra
 from palimpsest.contracts.requests import Selection
 from palimpsest.process.parameters import check_arguments
 from palimpsest.streams.extract.conversation import text_of
+from palimpsest.streams.extract.extract import states
 
 with require_extra("palimpsest.openai_agents", "openai-agents"):
     from agents import SQLiteSession, TResponseInputItem
@@ -32,8 +33,9 @@ class PalimpsestSession(SQLiteSession):
     """A conversation of one owner; the user's messages become memories.
 
     The SDK keeps the history itself, item by item and verbatim, in a file in the store's folder.
-    With `infer`, the judge's model extracts memories; else each message becomes one. Popping a
-    user's message retracts the latest candidate with its text; clearing a session retracts none.
+    With `infer`, the judge's model extracts memories; else each message becomes one that is more
+    than questions and courtesies. Popping a user's message retracts the latest candidate with its
+    text; clearing a session retracts none.
     """
 
     @check_arguments
@@ -58,6 +60,8 @@ class PalimpsestSession(SQLiteSession):
         """Keep the items, and remember what the user says in them."""
         await super().add_items(items)
         said = [item for item in items if _is_users(item)]
+        if not self._infer:  # a question would be the best answer to itself
+            said = [item for item in said if states(_text_of(item))]
         if said:
             await asyncio.to_thread(self._remember, said)
 
@@ -65,7 +69,7 @@ class PalimpsestSession(SQLiteSession):
         """Remove and return the latest item; None if there is none."""
         item = await super().pop_item()
         if item is not None and _is_users(item):
-            await asyncio.to_thread(self._take_back, text_of(dict(item).get("content")))
+            await asyncio.to_thread(self._take_back, _text_of(item))
         return item
 
     def _remember(self, said: Sequence[Any]) -> None:
@@ -94,3 +98,7 @@ class PalimpsestSession(SQLiteSession):
 
 def _is_users(item: Any) -> bool:
     return bool(item.get("role") == "user")
+
+
+def _text_of(item: Any) -> str:
+    return text_of(item.get("content"))

@@ -112,10 +112,18 @@ def statements(messages: Sequence[Message], about: dict[str, str]) -> list[dict[
         for number, message in numbered
         if message.role == "user"
         for sentence in sentences_of(message.content)
-        if len(_WORD.findall(sentence)) >= FEWEST_WORDS
-        and not (asks(sentence) or is_courtesy(sentence))
+        if len(_WORD.findall(sentence)) >= FEWEST_WORDS and _states(sentence)
     ]
     return _read({"memories": stated}, numbered, about).rows
+
+
+def states(text: str) -> bool:
+    """Whether a text has a sentence that is neither a question nor a courtesy."""
+    return any(map(_states, sentences_of(text)))
+
+
+def _states(sentence: str) -> bool:
+    return not (asks(sentence) or is_courtesy(sentence))
 
 
 def _payload(part: Sequence[tuple[int, Message]]) -> str:

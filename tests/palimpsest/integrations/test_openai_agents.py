@@ -114,6 +114,21 @@ def test_a_session_keeps_the_history_and_remembers_what_the_user_says(
     assert len(faces(memories)) == 2
 
 
+def test_what_the_user_only_asks_or_thanks_for_is_no_memory(memories: Palimpsest) -> None:
+    """Else the best answer to a question would always be that question."""
+    session = PalimpsestSession(memories, "ada", "s")
+    parts = [{"type": "input_text", "text": "Where does Ada live?"}]
+    asked: Any = {"role": "user", "content": parts}
+    talk = [said(text) for text in ("Where do I live?", "Vielen Dank!", "Wo wohne ich? Danke.")]
+    stated = [said(text) for text in ("I moved to Rome. What can I see?", "I row")]
+    run(session.add_items([*talk, asked, *stated]))
+    assert faces(memories) == ["I moved to Rome. What can I see?", "I row"]
+    assert len(run(session.get_items())) == 6, "the history has every item"
+    for item in (*reversed(stated), asked, *reversed(talk)):
+        assert run(session.pop_item()) == item
+    assert faces(memories) == []
+
+
 def test_what_is_popped_is_taken_back_unless_it_was_said_elsewhere(memories: Palimpsest) -> None:
     async def use() -> None:
         session = PalimpsestSession(memories, "ada", "s")

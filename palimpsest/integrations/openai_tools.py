@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -18,6 +18,7 @@ from palimpsest.contracts.arguments import plainly, wrong_call
 from palimpsest.contracts.candidate import Name, Text
 from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import PalimpsestError, RefusedError
+from palimpsest.contracts.shown import Recalled
 from palimpsest.server.mcp.prose import quoted
 
 SOURCE = "openai-agents"
@@ -38,6 +39,7 @@ def memory_tools(memories: Palimpsest, owner_id: str) -> list[FunctionTool]:
     """
     owner = memories.agent(owner_id, actor=SOURCE)
 
+    @_tool
     async def remember(fact: Text) -> str:
         """Remember a fact about the user, as a sentence that is clear without the conversation."""
         [kept] = await asyncio.to_thread(owner.submit, fact, source=SOURCE)
@@ -47,6 +49,7 @@ def memory_tools(memories: Palimpsest, owner_id: str) -> list[FunctionTool]:
             told += [f"{one['id']}: {quoted(one['assertion'])}" for one in kept.frame]
         return "\n".join(told)
 
+    @_tool
     async def search_memories(question: Text, min_score: float | None = None) -> str:
         """Find what is known about the user, the nearest first, each with the id of its memory.
 
@@ -55,24 +58,33 @@ def memory_tools(memories: Palimpsest, owner_id: str) -> list[FunctionTool]:
         """
         least: Any = "model" if min_score is None else max(-1.0, min(min_score, 1.0))
         found = await asyncio.to_thread(owner.recall, question, min_score=least)
-        told = [f"{it['memory_id']}: {quoted(it['face'])}" for it in found]
+        told = [f"{it['memory_id']}: {quoted(it['face'])}{_newer(it, found)}" for it in found]
         told = told or ["Nothing related is known."]
         if found.weaker:
             weaker = counted(found.weaker, "weaker memory")
             told.append(f"{weaker} left out: min_score -1 shows them.")
         return "\n".join(told)
 
+    @_tool
     async def correct_memory(memory_id: Name, fact: Text) -> str:
         """Change a memory that is no longer true; `fact` is the whole new sentence."""
         done = await asyncio.to_thread(owner.update, memory_id, fact, merge=True)
         return "Changed." if done["changed"] else "Unchanged: it says so already."
 
+    @_tool
     async def forget_memory(memory_id: Name) -> str:
         """Forget a memory, if the user asks for it."""
         gone = await asyncio.to_thread(owner.forget, [memory_id])
         return f"Forgotten: {counted(len(gone['candidates']), 'wording')}."
 
-    return [*map(_tool, (remember, search_memories, correct_memory, forget_memory))]
+    return [remember, search_memories, correct_memory, forget_memory]
+
+
+def _newer(hit: Recalled, found: Sequence[Recalled]) -> str:
+    """A pointer to the first hit of a memory's frame, if that is another memory."""
+    alike = (hit["memory_id"], *hit.get("frame", ()))
+    first = next(one["memory_id"] for one in found if one["memory_id"] in alike)
+    return "" if first == hit["memory_id"] else f" ({first} is newer and may replace it)"
 
 
 def _tool(call: Callable[..., Awaitable[str]]) -> FunctionTool:
@@ -102,6 +114,7 @@ def _arguments(schema: FuncSchema, given: str) -> dict[str, Any]:
         named = None
     if not isinstance(named, dict):
         raise wrong_call(schema.name, "the arguments must be a JSON object", takes)
+    arguments: dict[str, Any] = {}
     wrong = [f"{name[:40]!r} is unknown" for name in named if name not in takes]
     try:
         arguments = dict(schema.params_pydantic_model.model_validate(named))

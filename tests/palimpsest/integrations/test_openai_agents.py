@@ -225,12 +225,15 @@ def test_a_model_reads_what_became_of_a_fact(memories: Palimpsest) -> None:
         ("remember", {"fact": "Ada lives in Paris."}),
         ("remember", {"fact": "Ada lives in Paris."}),
         ("remember", {"fact": "Ada lives in Rome."}),
+        ("search_memories", {"question": "Ada lives in Rome."}),
     )
     [paris] = [one for one in memories.list("ada")["memories"] if "Paris" in one["face"]]
     assert outputs[0].startswith(f"Stored as memory {paris['memory_id']}")
     assert outputs[1].startswith(f"Joined memory {paris['memory_id']}, which says the same")
     assert outputs[2].splitlines()[-1] == f'{paris["memory_id"]}: "Ada lives in Paris."'
     assert "correct_memory" in outputs[2]
+    rome, older = outputs[3].splitlines()
+    assert older == f"{outputs[2].splitlines()[-1]} ({rome[:36]} is newer and may replace it)"
 
 
 @pytest.mark.parametrize(

@@ -570,6 +570,7 @@ def test_a_history_names_the_id_that_undoes_each_change(served: Use[None]) -> No
                 await read(made, "undo", id=named, token=given)
                 page = await made.call_tool("get_memories", {})
                 assert [one["face"] for one in page.structured_content["memories"]] == faces
+            told = await read(made, "memory_history", memory_id=first)
             [came] = [one for one in told.splitlines() if "a memory of its own" in one]
             assert "undo" not in came, "nothing undoes it"
 

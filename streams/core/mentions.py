@@ -3,7 +3,9 @@
 The canonical form ignores case, invisible characters, compatibility forms, separators inside
 identifiers and phone numbers, a leading @ or #, the plus-tag of an address, the scheme of a link, a
 possessive, Arabic vowel signs and articles, and Hebrew prefixes before a hyphen (ב-Google). Digits
-always count: a number, a version or an identifier with further digits is a different one.
+always count: a number, a version or an identifier with further digits is a different one, and so is
+a number in Han numerals. Scripts without spaces match anywhere, but katakana as a whole: アン is
+not in アンナ.
 
 The first and the last word of a query also match words that carry an attached prefix or ending:
 Korean particles (끝말잇기를), Arabic particles and elided words (لأحمد, l'école), and endings after
@@ -38,7 +40,9 @@ _TOKEN = re.compile(
         (?:{_IN_WORD}|[.%+-])*{_IN_WORD}@{_DOMAIN}(?:\.{_DOMAIN})+)
     | (?P<link>(?:[a-z][a-z0-9+.-]{{0,40}}://|www\.)[^\s<>"{_NO_SPACES}]+
         | (?<![a-z0-9-])(?:[a-z0-9-]+\.){{1,30}}[a-z]{{2,}}(?:/[^\s<>"{_NO_SPACES}]*)?)
-    | (?P<digits>[+(]?\d[\d\s()./-]{{5,60}}\d(?!\d))
+    | (?P<scheme>[a-z][a-z0-9+.-]{{0,40}}://(?=[{_NO_SPACES}]))
+    | (?P<sum>(?<![\d.,])\d{{1,3}}(?:(?:\.\d{{3}})+|(?:\ \d{{3}})+),\d+(?![\d,.]\d))
+    | (?P<digits>[+(]?\d[\d\s()./-]{{5,60}}\d(?!\d|,\d{{1,2}}(?!\d)))
     | (?P<number>(?:(?<![\w)])-)?(?:\d{{1,3}}(?:,\d{{3}})+(?!\d)
         | (?<!\d,)\d+,\d+(?!,?\d)|\d+)(?:[.:]\d+)*)
     | (?P<unspaced>[{_NO_SPACES}])
@@ -48,6 +52,9 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _UNSPACED = re.compile(f"[{_NO_SPACES}]")
+_KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc-\u30fe\u31f0-\u31ff]")
+_HAN_NUMERALS = frozenset("〇零一二三四五六七八九十百千万萬億亿兆两兩")
+_IS_LINK = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+")
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'", "‐": "-", "‑": "-", "–": "-"})
 _ARABIC_SIGNS = dict.fromkeys([*range(0x64B, 0x653), 0x670, 0x640])
 """Vowel signs, and the stroke that lengthens a word."""
@@ -122,10 +129,17 @@ def words_of(text: str, *, turkish: bool = False) -> Words:
     ends: list[bool] = []
     place, last, apart = 0, 0, False
     while found := _TOKEN.search(plain, place):
-        unspaced = found.lastgroup == "unspaced"
-        joined = not (unspaced or apart) and bool(parts) and _one_word(plain[last : found.start()])
+        if found.lastgroup == "scheme":
+            place = found.end()
+            continue
+        unspaced, follows = found.lastgroup == "unspaced", last == found.start() > 0
+        if unspaced:
+            joined = follows and _goes_on(parts[-1], found[0])
+        else:
+            joined = not apart and bool(parts) and _one_word(plain[last : found.start()])
         made, place = _read(found, alone=not joined)
-        if joined and not (last == found.start() and _is_particle(made)):
+        is_part = unspaced and follows and begins[-1] and _is_letter_of(parts[-1], made)
+        if is_part or (joined and not (follows and _is_particle(made))):
             ends[-1] = False
         parts.append(made)
         begins.append(not joined)
@@ -136,6 +150,19 @@ def words_of(text: str, *, turkish: bool = False) -> Words:
 
 def _one_word(between: str) -> bool:
     return not between or (len(between) == 1 and between in _LINKS)
+
+
+def _goes_on(before: str, character: str) -> bool:
+    """Whether a character continues a word of katakana, or a number."""
+    if character in _HAN_NUMERALS:
+        return before[-1] in _HAN_NUMERALS or before[-1].isdecimal()
+    return bool(_KATAKANA.match(character) and _KATAKANA.match(before))
+
+
+def _is_letter_of(before: str, character: str) -> bool:
+    """Whether one letter and the katakana or Han after it are one word: Tシャツ, T恤."""
+    is_hiragana = "\u3041" <= character <= "\u309f"
+    return len(before) == 1 and "a" <= before <= "z" and not is_hiragana
 
 
 def _is_particle(word: str) -> bool:
@@ -157,6 +184,8 @@ def _read(found: re.Match[str], *, alone: bool) -> tuple[str, int]:
             return (link if goes_on else link.rstrip("/")) or bare, found.start() + len(bare)
         case "digits":
             return _grouped(token, found.start(), alone=alone)
+        case "sum":
+            return re.sub("[ .]", "", token), end
         case "number":
             return (token.replace(",", "") if _THOUSANDS.match(token) else token), end
         case "word":
@@ -184,7 +213,7 @@ def _belong_together(groups: list[str], signs: set[str]) -> bool:
     if len(groups) == 1:
         return True
     if signs == {"."}:
-        return sizes[-3:] == [3, 3, 4]
+        return sizes[-3:] == [3, 3, 4] or (groups[0][0] == "0" and sizes == [2] * 5)
     if "/" in signs:
         return signs == {"/"} and sorted(sizes) in ([1, 1, 4], [1, 2, 4], [2, 2, 4])
     if signs & {"+", "("}:
@@ -202,12 +231,28 @@ def _is_local(groups: list[str]) -> bool:
 
 def mentions(query: str, text: str) -> bool:
     """Whether the words of a query occur in a text, consecutively and as whole words."""
+    if not query.isascii() and not _is_whole_link(query, text):
+        return False
     if _stand_in(asked_of(query).parts, words_of(text)):
         return True
     may_be_turkish = ("I" in query and "ı" in text) or ("ı" in query and "I" in text)
     return may_be_turkish and _stand_in(
         asked_of(query, turkish=True).parts, words_of(text, turkish=True)
     )
+
+
+def _is_whole_link(query: str, text: str) -> bool:
+    """Whether a query is no link, or stands in a text without more of a path or a host around it.
+
+    Where scripts without spaces go on, it cannot be told whether the link does.
+    """
+    link = canonical(query).strip()
+    if _UNSPACED.search(link) is None or _IS_LINK.fullmatch(link) is None:
+        return True
+    bare = _SCHEME.sub("", link).rstrip("/")
+    more = rf"/?\w|[{_NO_SPACES}]" if _UNSPACED.match(bare[-1]) else rf"{_IN_WORD}|/\w"
+    whole = rf"(?<!\w){re.escape(bare)}(?!{more}|[?#&=%]\w)"
+    return re.search(whole, canonical(text)) is not None
 
 
 def _stand_in(needle: tuple[str, ...], there: Words) -> bool:

@@ -30,6 +30,8 @@ CJK = re.compile(f"[{HAN}{KANA}{HANGUL}]+")
 UNSPACED = re.compile(f"[{HAN}{KANA}]")
 HAN_CHARACTER = re.compile(f"[{HAN}]")
 _KANA = re.compile(f"[{KANA}]")
+_HIRAGANA = re.compile("[\u3041-\u309f]+")
+_UNIT = re.compile(rf"\d[{HAN}][\u3041-\u309f]")
 _ELIDED = re.compile(ELIDED.replace("'", "['’]"))
 _NEGATIONS: Final = frozenset({"ない", "ぬ", "ん"})
 """Japanese auxiliaries that are kept: without them, a text would say the opposite."""
@@ -137,14 +139,30 @@ def _tokenizer(dictionary: str) -> Callable[[str], list[Any]]:
 def cuts_words(query: str, text: str, words: Sequence[Morpheme]) -> bool:
     """Whether every match of a query cuts a word of Chinese or Japanese, like 京都 in 東京都.
 
-    `words` are the text's. A match inside a single word cuts none, like 空港 in 関西国際空港.
+    `words` are the text's. A match inside a single word cuts none, like 空港 in 関西国際空港, unless
+    kana goes on: みか in みかん. A unit after a number may be joined to its particle: 3時に.
     """
     asked, there = plain(query).strip(), plain(text)
     places = [found.span() for found in re.finditer(re.escape(asked), there)] if asked else []
     if not places or UNSPACED.search(asked) is None:
         return False
-    stretches = [(word.start, word.end) for word in words]
-    return all(any(_crosses(place, stretch) for stretch in stretches) for place in places)
+    stretches = [
+        (word.start, word.end)
+        for word in words
+        if _UNIT.fullmatch(there, max(word.start - 1, 0), word.end) is None
+    ]
+    return all(
+        any(_crosses(place, stretch) for stretch in stretches)
+        or (_HIRAGANA.fullmatch(asked) and any(_is_part(place, word, there) for word in stretches))
+        for place in places
+    )
+
+
+def _is_part(place: tuple[int, int], word: tuple[int, int], text: str) -> bool:
+    """Whether a word has more hiragana beside this place."""
+    (start, end), (first, last) = place, word
+    more = text[max(start - 1, first) : start] + text[end : min(end + 1, last)]
+    return first <= start and end <= last and _HIRAGANA.search(more) is not None
 
 
 def _crosses(one: tuple[int, int], other: tuple[int, int]) -> bool:

@@ -139,8 +139,8 @@ def _tokenizer(dictionary: str) -> Callable[[str], list[Any]]:
 def cuts_words(query: str, text: str, words: Sequence[Morpheme]) -> bool:
     """Whether every match of a query cuts a word of Chinese or Japanese, like 京都 in 東京都.
 
-    `words` are the text's. A match inside a single word cuts none, like 空港 in 関西国際空港, unless
-    kana goes on: みか in みかん. A unit after a number may be joined to its particle: 3時に.
+    `words` are the text's. A match inside a single word cuts none, like 空港 in 関西国際空港,
+    unless hiragana goes on: みか in みかん. A dictionary may join a unit to its particle: 3時に.
     """
     asked, there = plain(query).strip(), plain(text)
     places = [found.span() for found in re.finditer(re.escape(asked), there)] if asked else []

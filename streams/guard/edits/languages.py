@@ -16,6 +16,8 @@ Found = tuple[int, int] | None
 
 _THEY = frozenset({"wir", "sie"})
 """Subjects that, at the start of a sentence, make *sieben* a verb (to sift)."""
+_SMALL_NOUNS = frozenset({"es", "fr"})
+"""Languages whose nouns have small letters: a capital after an article begins a name."""
 
 
 def _table(one: Reading, other: Reading) -> LanguageTable | None:
@@ -35,7 +37,8 @@ def _number_word(one: Reading, i: int, other: Reading, j: int) -> Found:
     parts = table.number_parts | table.numbers.keys() | table.months.keys()
     alone = kind(one, i - 1) is not NUMBER and parts.isdisjoint((counted, low(one, i - 1)))
     verb = low(one, i) == "sieben" and i - 1 in one.openers and low(one, i - 1) in _THEY
-    return (1, 1) if plain and alone and not verb else None
+    heed = low(one, i) == "acht" and one.texts[i + 1].islower()  # gibt acht auf, in acht vor
+    return (1, 1) if plain and alone and not (verb or heed) else None
 
 
 def _month(one: Reading, i: int, other: Reading, j: int) -> Found:
@@ -67,7 +70,10 @@ def _start(one: Reading, i: int, other: Reading, j: int) -> Found:
     if not (same and goes_on and (len(a.text) == 1 or a.text[1:].islower())):
         return None
     table = _table(one, other)
-    return (1, 1) if table is not None and low(one, i) in table.starts else None
+    if table is None or low(one, i) not in table.starts:
+        return None
+    is_name = table.code in _SMALL_NOUNS and not one.texts[i + 1].islower()  # El Salvador
+    return None if is_name else (1, 1)
 
 
 def _numeral(one: Reading, i: int, other: Reading, j: int) -> Found:
@@ -106,7 +112,7 @@ BY_TABLE = (
         "a number from two to twelve, or 20, 30, 40, 50, in words or in figures",
         "in German, French, Spanish and languages that a policy adds, if both texts are certainly"
         " in it, or the one with the word is and the other adds no word; the word is in"
-        " small letters and has no other meaning (no *neuf*, no *sept*);"
+        " small letters and has no other meaning (no *neuf*, no *sept*; *acht* only before a noun);"
         " before a word that turns it into neither another number nor a time of day",
         _number_word,
         frozenset({FIGURES}),
@@ -124,7 +130,7 @@ BY_TABLE = (
         "a sentence begins with a small or a capital letter",
         "in German, French, Spanish and languages that a policy adds; at least two words follow,"
         " and the word is on a closed list without names and forms of address (no *La*, no *Elle*,"
-        " no *Sie*)",
+        " no *Sie*); in French and Spanish not before a capital letter (*El Salvador*)",
         _start,
         _STARTS,
     ),

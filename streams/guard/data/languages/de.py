@@ -57,6 +57,7 @@ TABLE = language_table(
                 ("Ada hat drei Hunde und eine Katze.", "Ada hat 3 Hunde und eine Katze."),
                 ("Ich wohne seit zwei Jahren in Bonn", "Ich wohne seit 2 Jahren in Bonn."),
                 ("Ada hat zwei Hunde.", "Ada hat 2 Hunde"),
+                ("Ada hat acht Hunde und eine Katze.", "Ada hat 8 Hunde und eine Katze."),
             ),
             fails=(
                 ("Ada hat drei Hunde.", "Ada hat 4 Hunde."),
@@ -66,6 +67,8 @@ TABLE = language_table(
                 ("Sie mag die drei Katzen nicht.", "Sie mag die 3 Katzen."),
                 ("Wir kommen um drei Uhr.", "Wir kommen um 3 Uhr."),
                 ("Der Film heißt drei.", "Der Film heißt 3."),
+                ("Er gibt acht auf sie", "Er gibt 8 auf sie"),
+                ("Er nimmt sich in acht vor ihr", "Er nimmt sich in 8 vor ihr"),
             ),
         ),
         "month": EditPairs(

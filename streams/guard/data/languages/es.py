@@ -71,6 +71,8 @@ TABLE = language_table(
             passes=(("mi hermana vive en Lima.", "Mi hermana vive en Lima."),),
             fails=(
                 ("la Paz está en el sur.", "La Paz está en el sur."),
+                ("el Salvador está en el cielo.", "El Salvador está en el cielo."),
+                ("los Ángeles están en el cielo.", "Los Ángeles están en el cielo."),
                 ("ella canta en el bar.", "Ella canta en el bar."),
                 ("Vive en la Paz con su hermana.", "Vive en La Paz con su hermana."),
                 ("es mi hermana con su gato", "Es mi hermana con su gato"),

@@ -63,6 +63,7 @@ TABLE = language_table(
             passes=(("mon frère vit à Lyon.", "Mon frère vit à Lyon."),),
             fails=(
                 ("la Rochelle est dans le sud.", "La Rochelle est dans le sud."),
+                ("les Halles sont dans le centre.", "Les Halles sont dans le centre."),
                 ("elle est dans un film.", "Elle est dans un film."),
                 ("Il vit à la Rochelle avec elle.", "Il vit à La Rochelle avec elle."),
             ),

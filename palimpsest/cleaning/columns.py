@@ -20,7 +20,10 @@ from palimpsest.streams.intake import written_as
 
 LOOKED_AT = 1_000
 """Number of rows from which columns are guessed."""
-TO_UTF_8 = "convert the file first, such as by iconv -f windows-1252 -t utf-8"
+TO_UTF_8 = (
+    "convert the file first, by iconv -f ENCODING -t utf-8, such as windows-1252, shift_jis,"
+    " gb18030 or cp949"
+)
 _TEXT: TypeAdapter[str] = TypeAdapter(Text)
 
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Iterable, Iterator
 from html import escape
 
 from palimpsest.charts.charts import Chart
 from palimpsest.process.cutting import place_to_cut
+from palimpsest.process.differing import Run, differing
 from palimpsest.process.output import visible
-from palimpsest.streams.search.content import HAN, KANA
 
 LONGEST = 2_000
 """Maximum number of shown characters of a text."""
-_UNSPACED = f"{HAN}{KANA}"
-_WORDS = re.compile(rf"(\s*)([{_UNSPACED}][\u3099\u309a]?|[^\s{_UNSPACED}]+)")
-"""The spaces before a word, and the word."""
 
 
 def svg(chart: Chart) -> Iterator[str]:
@@ -42,26 +38,24 @@ def svg(chart: Chart) -> Iterator[str]:
 
 
 def compared(older: str, newer: str) -> tuple[str, str]:
-    """Both texts as HTML; words that the other text lacks are marked.
-
-    In Chinese and Japanese, which have no spaces, each character counts as a word.
-    """
-    a, b = ([*_WORDS.finditer(_cut(text).strip())] for text in (older, newer))
-    words = SequenceMatcher(None, [one[2] for one in a], [one[2] for one in b], autojunk=False)
-    left, right = "", ""
-    for what, a1, a2, b1, b2 in words.get_opcodes():
-        left += _marked(a[a1:a2], "" if what == "equal" else "del")
-        right += _marked(b[b1:b2], "" if what == "equal" else "ins")
-    return left, right
+    """Both texts as HTML; words that the other text lacks are marked."""
+    left, right = differing(*(" ".join(_cut(text).split()) for text in (older, newer)))
+    return _marked(left, "del"), _marked(right, "ins")
 
 
-def _marked(words: Sequence[re.Match[str]], tag: str) -> str:
-    """Words in an element; the space before them stays outside."""
-    if not words:
-        return ""
-    text = "".join(f" {word[2]}" if word[1] else word[2] for word in words)
-    marked = text_of(text.lstrip())
-    return (" " if words[0][1] else "") + (f"<{tag}>{marked}</{tag}>" if tag else marked)
+def _marked(runs: Iterable[Run], mark: str) -> str:
+    """Runs as HTML; spaces around marked words are not marked."""
+    return "".join(
+        re.sub(
+            r"\S(?:.*\S)?",
+            lambda words: f"<{mark}>{text_of(words[0])}</{mark}>",
+            text,
+            flags=re.DOTALL,
+        )
+        if only
+        else text_of(text)
+        for text, only in runs
+    )
 
 
 def text_of(text: str) -> str:
@@ -89,6 +83,7 @@ STYLE = (
     "@media(max-width:40rem){svg{overflow:visible}svg text{font-size:26px}}"
     ".label{text-anchor:middle}.zone{opacity:.2}.legend{display:flex;gap:1rem;list-style:none}"
     ".legend li::before{content:'';display:inline-block;width:.8em;height:.8em;margin-right:.3em}"
+    "blockquote,li,q{unicode-bidi:plaintext}"
     "blockquote{margin:.25rem 0;padding:.25rem .75rem;border-left:3px solid #8888}"
     "del{background:#d3302f33;text-decoration:none}ins{background:#2e7d3233;text-decoration:none}"
     f"{_SERIES}"

@@ -18,7 +18,7 @@ _MOST_STEPS = 64
 def place_to_cut(text: str, at: int) -> int:
     """The last place up to `at` that is not within a character; `at` itself if there is none."""
     place = at
-    while 0 < place < len(text) and at - place <= _MOST_STEPS and _is_within(text, place):
+    while 0 < place < len(text) and at - place <= _MOST_STEPS and is_within(text, place):
         place -= 1
     return place if place and at - place <= _MOST_STEPS else at
 
@@ -28,7 +28,8 @@ def preview(text: str) -> str:
     return text[: place_to_cut(text, PREVIEW)]
 
 
-def _is_within(text: str, at: int) -> bool:
+def is_within(text: str, at: int) -> bool:
+    """Whether a place is within a character, which has several code points."""
     before, after = text[at - 1], text[at]
     if after.isascii():
         return False  # the usual case

@@ -26,6 +26,7 @@ from palimpsest.streams.search.morphemes import (
     cuts_words,
     has_kana,
     morphemes_of,
+    plain,
 )
 
 RARE, FEW = 0.05, 3
@@ -77,6 +78,7 @@ def _base_forms(query: str) -> tuple[str, ...] | None:
     be a name, or because all are in Han, where words do not inflect. None for another script, or
     without the extra.
     """
+    query = plain(query)
     if CJK.search(query) is None or not are_installed():
         return None
     if not (has_kana(query) or _HANGUL.search(query)):

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from rapidfuzz.distance import Indel
-
 from palimpsest.contracts.evidence import BLIND, STRONG_CUES, Cue
+from palimpsest.process.differing import differing
 from palimpsest.streams.guard.places import CuePlace
-
-_UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_WORDS = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|\s+|[^\w\s]")
-"""Words, spaces and punctuation; in a script without spaces, each character."""
 
 
 def cue_kind(cue: str) -> str:
@@ -26,8 +20,6 @@ def cue_kind(cue: str) -> str:
     return "meaning" if cue in (Cue.NEGATION, Cue.ANTONYM) else "order"
 
 
-Run = tuple[str, bool]
-"""Words, and whether only one text has them."""
 KINDS = ("value", "meaning", "order", "blind")
 """In order of precedence, for several cues in one place."""
 
@@ -65,26 +57,8 @@ def word_diff(
 
     So are the spaces between two such words.
     """
-    a, b = _WORDS.findall(old), _WORDS.findall(new)
-    left: list[Run] = []
-    right: list[Run] = []
-    for step in Indel.opcodes(a, b):
-        only = step.tag != "equal"
-        left.append(("".join(a[step.src_start : step.src_end]), only))
-        right.append(("".join(b[step.dest_start : step.dest_end]), only))
-    return [*_pieces(old, _joined(left), places[0])], [*_pieces(new, _joined(right), places[1])]
-
-
-def _joined(runs: Sequence[Run]) -> Iterator[Run]:
-    """Non-empty runs, with equal neighbours merged."""
-    runs = [run for run in runs if run[0]]
-    around = zip([("", False), *runs], runs, [*runs[1:], ("", False)], strict=False)
-    marked = [
-        (text, only or (before and after and text.isspace()))
-        for (_, before), (text, only), (_, after) in around
-    ]
-    for only, same in groupby(marked, lambda run: run[1]):
-        yield "".join(text for text, _ in same), only
+    left, right = differing(old, new)
+    return [*_pieces(old, left, places[0])], [*_pieces(new, right, places[1])]
 
 
 def _pieces(

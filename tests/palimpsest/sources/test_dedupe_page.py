@@ -329,6 +329,13 @@ def test_a_similarity_has_its_column(similarity: float, bar: str) -> None:
         ("a b c", "a x c", ("a <del>b</del> c", "a <ins>x</ins> c")),
         ("a b", "a b", ("a b", "a b")),
         ("a", "a b", ("a", "a <ins>b</ins>")),
+        (
+            "猫を二匹飼う。",
+            "猫を3匹飼う。",
+            ("猫を<del>二</del>匹飼う。", "猫を<ins>3</ins>匹飼う。"),
+        ),
+        ("她住在成都。", "她住在重庆。", ("她住在<del>成都</del>。", "她住在<ins>重庆</ins>。")),
+        ("cafe\u0301 a", "cafe b", ("<del>cafe\u0301 a</del>", "<ins>cafe b</ins>")),
         ("<i> a", "a", ("<del>&lt;i&gt;</del> a", "a")),
         ("a  \n b", "a b", ("a b", "a b")),
         ("私は猫が好き", "私は犬が好き", ("私は<del>猫</del>が好き", "私は<ins>犬</ins>が好き")),

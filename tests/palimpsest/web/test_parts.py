@@ -478,6 +478,23 @@ def test_each_character_of_a_script_without_spaces_is_compared_also_beside_lette
     assert [(one.text, one.only) for one in right] == [("Pythonで", False), ("読む", True)]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "marked"),
+    [
+        ("ame\u0301lie vit", "amelie vit", ["ame\u0301lie"]),
+        ("हिन्दी बोलती", "उर्दू बोलती", ["हिन्दी"]),
+        ("か\u3099す", "かす", ["か\u3099"]),
+        ("ราคาแพง", "ราคาถูก", ["แพง"]),
+        ("a 👩\u200d👧 b", "a 👩\u200d👦 b", ["👩\u200d👧"]),
+        ("ﾄﾖﾀ", "ﾄﾖｶ", ["ﾀ"]),
+    ],
+)
+def test_no_character_is_cut_in_two(old: str, new: str, marked: list[str]) -> None:
+    left, _ = word_diff(old, new)
+    assert "".join(one.text for one in left) == old
+    assert [one.text for one in left if one.only] == marked
+
+
 def test_words_of_one_text_are_marked_with_the_spaces_between_them() -> None:
     places: tuple[list[CuePlace], list[CuePlace]] = ([], [CuePlace(6, 7, Cue.NUMBER)])
     old, new = word_diff("a red boat", "a big 2 red boat", places)

@@ -36,11 +36,18 @@ from palimpsest.streams.guard.data.name_words import (
     third,
 )
 from palimpsest.streams.guard.data.patterns import any_of
-from palimpsest.streams.guard.data.value_words import THIRD_GERMAN, third_german
+from palimpsest.streams.guard.data.value_words import (
+    FRENCH_MINE,
+    SPANISH_MINE,
+    THIRD_GERMAN,
+    THIRD_SPANISH,
+    third_german,
+)
 from palimpsest.streams.guard.reworded import ADDRESS, MAKE, reworded
 from palimpsest.streams.guard.state import as_state, without_since
 from palimpsest.streams.guard.text.language import is_foreign
 from palimpsest.streams.guard.text.persons import is_also_a_word, is_said_of_somebody
+from palimpsest.streams.guard.text.romance import of_owner
 from palimpsest.streams.guard.turned import capitalised, turned
 from palimpsest.streams.guard.values import is_in_a_table
 
@@ -98,6 +105,7 @@ _OWN = _owning("his|her|their", user=False)
 _USERS = _owning("their", user=True)
 _MY = _owning("my", user=True)
 _MEIN = frozenset("mein meine meinen meinem meiner meines mich mir".split())
+_FIRST_ELSEWHERE = {"ich": _MEIN, "je": FRENCH_MINE, "yo": SPANISH_MINE | THIRD_SPANISH.keys()}
 _MINE = re.compile("mein(?:e|en|em|er|es)? ", re.IGNORECASE)
 _SURELY_IS = re.compile(
     r"'s (?:(?:a|an) (?![a-z]+ing\b)|afraid of |allergic to |based in |fluent in |from [A-Z]"
@@ -211,12 +219,15 @@ def _said_elsewhere(said: str, names: tuple[str, ...]) -> str:
     own = (name for name in names if name != SPEAKER)
     fit = sorted(name for name in own if is_in_a_table(name, name.casefold().split()))
     who = fit[0] if fit else _spoken(names)
+    if (romance := of_owner(said, who, names)) is not None:
+        return romance
     for name in sorted(names, key=len, reverse=True):
         low, rest = name.casefold(), said[len(name) :]
         if not said.casefold().startswith(low):
             continue
         if is_foreign(name[-1]):
-            return rest.removeprefix("は").lstrip("、") if rest.startswith("は") else who + rest
+            dropped = rest.startswith(("は", "の"))
+            return rest[1:].lstrip("、") if dropped else who + rest
         if rest.startswith(" "):
             verb, _, more = rest[1:].partition(" ")
             return f"{who} {THIRD_GERMAN.get(verb) or third_german(verb)} {more}"
@@ -281,7 +292,8 @@ def speaks_of(text: str, names: tuple[str, ...]) -> bool:
     said = normalise_characters(text)
     words = {part for word in _words(said) for part in word.split("'")}
     if is_in_a_table(text, words):
-        words |= {word.removesuffix("s") for word in words} | ({"ich"} if words & _MEIN else set())
+        words |= {word.removesuffix("s") for word in words}
+        words |= {own for own, mine in _FIRST_ELSEWHERE.items() if words & mine}
     return any(
         name in said
         if is_foreign(name[-1])

@@ -26,7 +26,9 @@ from palimpsest.streams.guard.data.value_words import (
     CHINESE_OTHERS,
     FAVOURITE,
     IN_ENGLISH,
+    JAPANESE_MAKERS,
     JAPANESE_NO_VALUE,
+    JAPANESE_ONE,
     MORE_LIGHT,
     VALUE_WORDS,
 )
@@ -60,15 +62,23 @@ _NONE_OF_THEIRS -= BUILT_IN.months
 _ENGLISH = VERBS | ADVERBS | SHOWN | PERSONS | THINGS | COLOURS | en.QUANTIFIERS | en.PREPOSITIONS
 _ENGLISH = (_ENGLISH | SAME | frozenset(THIRD) | frozenset(THIRD.values())) - {"in"}
 _PROOF = (_FUNCTIONS | BUILT_IN.numbers.keys()) - IN_ENGLISH
-_LIGHT = (_FUNCTIONS - _COUNTED) | _ADDING | MORE_LIGHT
+_LIGHT = (_FUNCTIONS - _COUNTED) | _ADDING | MORE_LIGHT | BUILT_IN.numbers.keys()
 _VERBS_FIRST = _COUNTED | MORE_LIGHT
+_DAYS = frozenset(
+    name + plural
+    for table in _LATIN.values()
+    for name, month_or_day in table.translations.items()
+    if month_or_day.endswith("day")
+    for plural in ("", "s")
+)
+"""Weekdays and their plurals, which are values also before the subject: *montags*, *los martes*."""
 _CHINESE_FUNCTIONS = CHINESE_NO_VALUE | CHINESE_OTHERS
 _KANA, _KANA_OR_HAN = re.compile(f"[{KANA}]"), re.compile(f"[{KANA}{HAN}]")
 _HIRAGANA = r"\u3041-\u309f"
 _ENDS = re.compile("[。．!！?？]")
-_DAY = re.compile("[月火水木金土日]曜日?")
+_DAY = re.compile("(?:毎週|隔週|今週|来週)?[月火水木金土日]曜日?")
 """In 月曜日の10時 the day is a value; otherwise a word before の is an owner, and no value."""
-_RUN = re.compile(rf"[^{_HIRAGANA}\s、，。．.!！?？「」『』（）()]+")
+_RUN = re.compile(rf"(?:(?:{JAPANESE_MAKERS})の)?[^{_HIRAGANA}\s、，。．.!！?？「」『』（）()]+")
 """What may be a value in Japanese: no hiragana, in which particles and endings are written."""
 
 
@@ -114,7 +124,9 @@ def _latin(lows: Sequence[str], kinds: Sequence[Kind]) -> Iterator[Key]:
         return
     if any(low == "." and not _is_number_or_title(lows[at - 1]) for at, low in enumerate(lows)):
         return
-    for start in range(1, len(lows)):
+    for start in range(len(lows)):
+        if start == 0 and lows[0] not in _DAYS:
+            continue
         for stop in range(start + 1, len(lows) + 1):
             value, around = lows[start:stop], [*map(_bare, (*lows[:start], *lows[stop:]))]
             if _length(value) > LONGEST or not _FUNCTIONS.isdisjoint(value):
@@ -123,10 +135,15 @@ def _latin(lows: Sequence[str], kinds: Sequence[Kind]) -> Iterator[Key]:
             said = sum(low[0].isalpha() and low not in _LIGHT for low in around)
             # A verb may come first: its subject is left out, or joined to it (*j'habite*).
             verb_first = around[0] in _VERBS_FIRST or around[0] != lows[0]
-            if start < _BEGINS and not (counts and verb_first):
+            of_days = all(low in _DAYS for low in value)
+            if start < _BEGINS and not of_days and not (counts and verb_first):
                 break
             adds = not (counts or _ADDING.isdisjoint(around))
-            if said + verb_first >= FEWEST and not adds and lows[start - 1] not in AND:
+            if (
+                said + verb_first >= FEWEST
+                and not adds
+                and (not start or lows[start - 1] not in AND)
+            ):
                 yield ("latin", *lows[:start], "", *lows[stop:])
 
 
@@ -167,7 +184,8 @@ def _japanese(text: str) -> Iterator[Key]:
         if not counts and (adds or (after.startswith(JAPANESE_NO_VALUE) and not of_a_day)):
             continue
         # A verb after the value says enough, because its subject is often left out.
-        if run is not runs[-1] or len(runs) > (1 if counts else FEWEST):
+        of_one = text[: run.start()].removesuffix("は").endswith(JAPANESE_ONE)
+        if run is not runs[-1] or len(runs) > (1 if counts or of_one else FEWEST):
             yield ("ja", text[: run.start()], after)
 
 

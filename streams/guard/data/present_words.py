@@ -91,8 +91,27 @@ LEADS_TO = {
 }
 """Patterns for a move, with what holds afterwards."""
 
-MOVED = frozenset("gezogen umgezogen déménagé emménagé mudado mudé mudó".split())
-"""The verbs of these patterns."""
+_SUM = r"(\d[^a-zäöüß]*(?: ?(?:Euro|euros|Franken|Kilo|kilos|kg))?)"
+LEADS_TO |= {
+    rf"({_GERMAN}) (?:ist|wurde) (?:von [^a-z]+ )?auf {_SUM}"
+    " (?:gestiegen|gesunken|erhöht|gesenkt)": r"\1 beträgt \2",
+    rf"({_FRENCH}) (?:est (?:pass|mont)ée?|a (?:augmenté|baissé)) (?:de [^a-zà]+ )?à {_SUM}": (
+        r"\1 est de \2"
+    ),
+    rf"({_SPANISH}) (?:ha (?:subido|bajado|aumentado|pasado)|subió|bajó|aumentó|pasó)"
+    rf" (?:de [^a-z]+ )?a {_SUM}": r"\1 es de \2",
+    r"((?i:mein|sein|ihr)e?) neuer? ([A-ZÄÖÜ]\w+ (?:ist|heißt|lautet|beträgt) .+)": r"\1 \2",
+    r"((?i:mon|ma|son|sa)) (?:nouveau|nouvel|nouvelle) (\w+ (?:est|s'appelle) .+)": r"\1 \2",
+    r"((?i:mi|su)) nuev[oa] (\w+ (?:es|se llama) .+)": r"\1 \2",
+}
+"""What a sum has risen or fallen to, and what is new, is what holds now."""
+
+MOVED = frozenset(
+    "gezogen umgezogen déménagé emménagé mudado mudé mudó gestiegen gesunken erhöht gesenkt passé"
+    " passée monté montée augmenté baissé subido bajado aumentado pasado subió bajó aumentó pasó"
+    " neue neuer nouveau nouvel nouvelle nuevo nueva".split()
+)
+"""The words of these patterns that show that one may match."""
 
 _SIGNS = r"，。；、：！？,;:!?\s"
 _CHINESE_NOUN = (
@@ -113,6 +132,10 @@ _CHINESE_PLACE = rf"([^我你您他她的没不未失前后时吗是{_SIGNS}]{{2
 CHINESE_LEADS_TO = {
     rf"{_CHINESE}{_CHINESE_LATELY}搬家?[到去]了?{_CHINESE_PLACE}了?": r"\1住在\2",
     rf"{_CHINESE}{_CHINESE_LATELY}跳槽到了?{_CHINESE_PLACE}了?": r"\1在\2工作",
+    r"([^没未不会要想将，。]{2,12}?)(?:已经)?[涨升降跌][到至了](每[月年天周])?(\d[^，。]*?)了?": (
+        r"\1是\2\3"
+    ),
+    r"([我你您他她]的?|[^我你您他她，。]{2,4}的)新([^的，。]{1,4}[是叫][^，。]+)": r"\1\2",
 }
 
 _FORMERLY = "以前|前|昔|かつて|もともと|元々"
@@ -148,6 +171,12 @@ _POLITE = {
 JAPANESE_LEADS_TO = {
     rf"{_JAPANESE_WAY}に引っ?越し(?:た|ました|ています|ている)": r"\1\2に住んでいる",
     rf"{_JAPANESE_WAY}に転職し(?:た|ました)": r"\1\2で働いている",
+    r"([^、。がは]{1,14})[がは](\d[^、。]*?)に(?:なっ|上がっ|下がっ|変わっ)た": r"\1は\2だ",
+    r"([^、。がは]{1,14})[がは](\d[^、。]*?)に(?:なり|上がり|下がり|変わり)ました": r"\1は\2だ",
+    **{
+        rf"((?:[^、。]+の)?)新しい([^、。がの]{{1,8}}は[^、。]+?){end}": rf"\1\2{plain}"
+        for end, plain in (("です", "だ"), ("だ", "だ"))
+    },
     **_POLITE,
 }
 """Patterns for a whole text, polite forms included, with what holds then."""

@@ -42,7 +42,8 @@ VALUE_WORDS = {
         "maintenant désormais dorénavant plus déménagé changé nouveau nouvelle récemment",
     ),
     "es": _of(
-        "yo nosotros mi mis su sus vive vivo trabaja trabajo estudio",
+        "yo nosotros mi mis su sus vive vivo trabaja trabajo estudio conduzco conduce manejo maneja"
+        " pago paga cobro cobra gano gana peso pesa mido mide duermo duerme",
         "gusta gustan ama odia habla conoce lee come bebe toma juega quiere necesita visitó compró",
         "ahora ya mudado mudó cambió cambiado nuevo nueva recientemente",
     ),
@@ -80,6 +81,17 @@ CHINESE_LIGHT = frozenset("是有个只本辆台杯二两三四五六七八九�
 """Characters that alone do not say what a text is about."""
 FAVOURITE = {"zh": "最喜欢的", "ja": "好きな"}
 """Words for what somebody likes *best*, which is a single value; they may *like* several things."""
+JAPANESE_ONE = tuple(
+    (
+        "主治医 かかりつけ医 担任 上司 名前 番号 住所 職業 勤務先 学部 専攻 部署 役職 血液型 出身"
+        " 出身地 誕生日 記念日 家賃 給料 年収 身長 体重 最寄り駅 締め切り 期限 愛車"
+    ).split()
+)
+"""Topics of which somebody has one, so that what is said of them is a value without a verb."""
+JAPANESE_MAKERS = (
+    "トヨタ|日産|ホンダ|マツダ|スバル|スズキ|ダイハツ|三菱|レクサス|ソニー|アップル|シャープ"
+)
+"""Makers whose product may follow with の as part of one value: トヨタのプリウス."""
 JAPANESE_NO_VALUE = ("は", "が", "も", "の", "と", "さん", "ちゃん", "くん")
 """Particles after the subject and after what somebody likes; a value has a different one."""
 
@@ -103,6 +115,48 @@ THIRD_GERMAN = {
     "werde": "wird",
 }
 """The third person of a verb whose stem changes, by the form after *ich*."""
+
+
+FRENCH_MINE = frozenset("j m je me moi mon ma mes".split())
+SPANISH_MINE = frozenset("yo me mi mis conmigo".split())
+"""Words by which a text in the first person speaks of its owner."""
+THIRD_FRENCH = {"ai": "a", "suis": "est", "vais": "va", "connais": "connaît", "nais": "naît"}
+"""The third person of a verb, by the form after *je*, if its ending does not show it."""
+THIRD_SPANISH = {
+    stem + "o": stem + ending
+    for ending, stems in {
+        "a": "acuest alquil arregl cant cen cocin coleccion compr cobr cuid cultiv dej desayun"
+        " enseñ entren escuch estudi fum gan habl intent jueg lav levant llam llev manej mont"
+        " necesit pag pes pint practic program respet tom toc trabaj us utiliz viaj visit",
+        "e": "aprend beb com compart corr duerm escrib mid prefier recib pued quier sub vend viv",
+    }.items()
+    for stem in stems.split()
+} | {
+    "conduzco": "conduce",
+    "doy": "da",
+    "dirijo": "dirige",
+    "estoy": "está",
+    "hago": "hace",
+    "he": "ha",
+    "pongo": "pone",
+    "salgo": "sale",
+    "sé": "sabe",
+    "sigo": "sigue",
+    "soy": "es",
+    "tengo": "tiene",
+    "vengo": "viene",
+    "voy": "va",
+}
+"""The third person of Spanish verbs, by the first, which stands without a subject."""
+
+
+def third_french(verb: str) -> str:
+    """The third person of a verb, given its form after *je*."""
+    if verb in THIRD_FRENCH:
+        return THIRD_FRENCH[verb]
+    if verb.endswith(("ds", "ts")):
+        return verb[:-1]
+    return verb[:-1] + "t" if verb.endswith(("s", "x")) else verb
 
 
 def third_german(verb: str) -> str:

@@ -74,6 +74,13 @@ Trabajo en Google. / Actualmente trabajo en Meta.
 Das Meeting ist am Montag um 10 Uhr. / Das Meeting ist am Dienstag um 10 Uhr.
 Mein Name ist seit Mai Lena Berg. / Mein Name ist seit Mai Lena Weber.
 会議は月曜日の10時です。 / 会議は火曜日の10時です。
+Dienstags mache ich Yoga. / Donnerstags mache ich Yoga.
+Los martes por la tarde hago yoga. / Los jueves por la tarde hago yoga.
+Le mardi soir, je fais du yoga. / Le jeudi soir, je fais du yoga.
+Conduzco un Seat Ibiza. / Conduzco un Toyota Yaris.
+毎週火曜日の夜にヨガをしています。 / 毎週木曜日の夜にヨガをしています。
+主治医は高橋先生です。 / 主治医は渡辺先生です。
+トヨタのプリウスに乗っています。 / 日産のリーフに乗っています。
 """
 NO_FRAMES = """
 Ada wohnt in Rom. / Bob wohnt in Rom.
@@ -117,6 +124,19 @@ Ich lese jetzt ein Buch. / Ich lese jetzt eine Zeitung.
 The meeting was also in Bonn. / The meeting was also in Köln.
 月の石を持っている。 / 火の石を持っている。
 月曜日の会議は10時だ。 / 月曜日の会議は短い。
+Montags mache ich Yoga. / Dienstags mache ich Pilates.
+Ada hat zwei Katzen. / Ada hat zwei Hunde.
+Ada a deux chats. / Ada a deux chiens.
+Ana tiene dos gatos. / Ana tiene dos perros.
+Montags mag ich Tee. / Dienstags mag ich Tee.
+Montags arbeite ich nicht. / Dienstags arbeite ich nicht.
+Los lunes no trabajo. / Los martes no trabajo.
+Le lundi, Léa nage. / Le mardi, Zoé nage.
+父の車に乗っています。 / 母の車に乗っています。
+田中のプリウスに乗っています。 / 森のリーフに乗っています。
+健太は親切です。 / 健太は病気です。
+母は医者です。 / 母は元気です。
+主治医は高橋先生です。 / 上司は渡辺先生です。
 """
 PRESENT = """
 I work at Google / I no longer work at Google, I work at Meta now
@@ -166,6 +186,19 @@ Ana trabaja en Google. / Ana trabajaba en Google, ahora Ana trabaja en Meta.
 兄はグーグルで働いています。 / 兄は辞めて、今はメタで働いています。
 私は大阪に住んでいる。 / 私は今東京に住んでいる。
 私は大阪に住んでいる。 / 兄は以前京都に住んでいたが、私は今は東京に住んでいる。
+Meine Miete beträgt 900 Euro. / Meine Miete ist auf 950 Euro gestiegen.
+Meine Miete beträgt 900 €. / Meine Miete wurde von 900 € auf 1.050,50 € erhöht.
+Mon loyer est de 900 €. / Mon loyer est passé à 1 050,50 €.
+Mon loyer est de 900 €. / Mon loyer est passé de 900 € à 950 €.
+Mi alquiler es de 900 €. / Mi alquiler ha subido a 1.050,50 €.
+家賃は8万5千円です。 / 家賃が9万円になりました。
+家賃は8万円だ。 / 家賃が9万円に上がった。
+我的房租是每月3500元。 / 我的房租涨到每月4000元了。
+Mein Hausarzt heißt Dr. Weber. / Mein neuer Hausarzt heißt Dr. Lang.
+Mon médecin est le docteur Weber. / Mon nouveau médecin est le docteur Lang.
+Mi médica es la doctora Peña. / Mi nueva médica es la doctora Núñez.
+主治医は高橋先生です。 / 新しい主治医は渡辺先生です。
+我的医生是王医生。 / 我的新医生是刘医生。
 """
 NO_PRESENT = """
 I work at Google. / I no longer work at Google, Ada works at Meta now.
@@ -231,11 +264,34 @@ Vive en París. / Ana vivía en Lima, ahora vive en Roma.
 グーグルで働いています。 / それは嘘です。今はメタで働いています。
 村さんはパリに住んでいる。 / 今村さんはローマに住んでいる。
 井さんはパリに住んでいる。 / 今井さんはローマに住んでいる。
+Meine Miete beträgt 900 Euro. / Meine Miete ist nicht auf 950 Euro gestiegen.
+Meine Miete beträgt 900 Euro. / Meine Miete ist fast auf 950 Euro gestiegen.
+Meine Miete beträgt 900 Euro. / Mein Gehalt ist auf 950 Euro gestiegen.
+Meine Miete beträgt 900 Euro. / Seine Miete ist auf 950 Euro gestiegen.
+Mein Hausarzt heißt Weber. / Mein neuer Zahnarzt heißt Lang.
+Mein Hausarzt heißt Weber. / Mein neuer Hausarzt heißt nicht Lang.
+Mon loyer est de 900 €. / Mon loyer n'est pas passé à 950 €.
+Mon loyer est de 900 €. / Son loyer est passé à 950 €.
+Mon loyer est de 900 €. / Mon salaire est passé à 950 €.
+Mon médecin est Morel. / Mon nouveau dentiste est Durand.
+Mi alquiler es de 900 euros. / Mi sueldo ha subido a 950 euros.
+Mi alquiler es de 900 euros. / Su alquiler ha subido a 950 euros.
+Mi alquiler es de 900 euros. / Mi alquiler no ha subido a 950 euros.
+Mi médica es la doctora Peña. / Mi nueva vecina es la doctora Núñez.
+家賃は8万円です。 / 給料が9万円になりました。
+家賃は8万円です。 / 家賃が9万円になりませんでした。
+主治医は高橋先生です。 / 新しい上司は渡辺先生です。
+我的房租是每月3500元。 / 我的房租没涨到每月4000元。
+我的房租是每月3500元。 / 我的工资涨到每月4000元了。
+我的医生是王医生。 / 我的新老师是刘老师。
+我的医生是王医生。 / 她的新医生是刘医生。
 """
 NAMES = {
     "de": ("Ada", "der Nutzer", "ich"),
     "zh": ("艾达", "用户", "我"),
     "ja": ("エイダ", "ユーザー", "私"),
+    "fr": ("Camille", "l'utilisatrice", "je"),
+    "es": ("Lucía", "el usuario", "yo"),
 }
 OF_OWNERS = {
     "de": """
@@ -254,6 +310,50 @@ Ada wohnt in Paris. / Ich wohne jetzt in Rom.
 私はグーグルで働いている / ユーザーはメタで働いている。
 エイダの電話番号は555 0101だ。 / 私の電話番号は555 0199です。
 エイダは月曜日にジムへ行く。 / 私は木曜日にジムへ行きます。
+エイダの家賃は8万円だ。 / 家賃は9万円です。
+""",
+    "fr": """
+Camille a deux chats. / J'ai trois chats.
+J'habite à Nantes. / L'utilisatrice habite à Rennes.
+Mon loyer est de 900 €. / Le loyer de Camille est de 950 €.
+Le médecin traitant de Camille est Weber. / Le médecin traitant de l'utilisatrice est Lang.
+Camille se lève à six heures. / Je me lève à sept heures.
+Camille prend le bus 12. / Je prends le bus 14.
+Camille habite à Nantes. / J'ai déménagé à Rennes.
+""",
+    "es": """
+Lucía tiene dos gatos. / Tengo tres gatos.
+Vivo en Sevilla. / Lucía vive en Málaga.
+Mi alquiler es de 900 euros. / El alquiler de Lucía es de 950 euros.
+El usuario trabaja en Google. / Yo trabajo en Meta.
+Lucía se levanta a las seis. / Me levanto a las siete.
+Lucía vive en Sevilla. / Me he mudado a Málaga.
+""",
+}
+OF_OTHERS = {
+    "ja": """
+エイダの弟は大阪に住んでいる。 / エイダは京都に住んでいる。
+エイダの弟は大阪に住んでいる。 / 妹は京都に住んでいる。
+エイダの母は医者だ。 / エイダは画家だ。
+""",
+    "fr": """
+J'habite à Nantes. / Eva habite à Rennes.
+J'ai deux chats. / Camille a deux chiens.
+Je n'ai pas deux chats. / Camille a trois chats.
+Mon frère habite à Nantes. / Camille habite à Rennes.
+Mon frère habite à Nantes. / La sœur de Camille habite à Rennes.
+Mon loyer est de 900 €. / Le loyer d'Eva est de 950 €.
+Le frère de Camille habite à Nantes. / Le frère d'Eva habite à Rennes.
+Camille Weber habite à Nantes. / J'habite à Rennes.
+""",
+    "es": """
+Tengo dos gatos. / Eva tiene tres gatos.
+Tengo dos gatos. / Lucía tiene dos perros.
+No tengo dos gatos. / Lucía tiene tres gatos.
+Mi hermano vive en Roma. / Lucía vive en Lima.
+Mi hermano vive en Roma. / La hermana de Lucía vive en Lima.
+Vivo en Sevilla. / Trabajo en Málaga.
+Me levanto a las seis. / Lucía levanta a las siete.
 """,
 }
 CHANGES = """
@@ -346,6 +446,16 @@ def test_an_owner_has_one_subject_in_frames_and_no_rule_joins_by_it(code: str) -
         assert not frame(kept_reading(one), kept_reading(other))
         assert not passes(read(one, names=names), read(other, names=names))
         assert speaks_of(one, names)
+
+
+@pytest.mark.parametrize(
+    ("code", "one", "other"),
+    [(code, *pair) for code, written in OF_OTHERS.items() for pair in pairs(written)],
+)
+def test_a_name_of_an_owner_leads_to_nobody_else(code: str, one: str, other: str) -> None:
+    a, b = (kept_for_frames(text, NAMES[code]) for text in (one, other))
+    assert not frame(a, b)
+    assert not frame(b, a)
 
 
 @pytest.mark.parametrize(("one", "other"), pairs(CHANGES))

@@ -32,10 +32,19 @@ _EVERYBODY = {
     "ユーザー": re.compile("ユーザー[はの]"),
     "我": re.compile("我"),
     "用户": re.compile("用户"),
+    "je": re.compile(r"[Jj](?:e |')"),
+    "l'utilisateur": re.compile(r"[Ll]'utilisateur "),
+    "l'utilisatrice": re.compile(r"[Ll]'utilisatrice "),
+    "yo": re.compile(r"(?:[Yy]o|[Vv]ivo|[Tt]rabajo|[Tt]engo|[Ss]oy|[Ee]stoy) (?=[a-z])"),
+    "el usuario": re.compile(r"(?:[Ee]l )?[Uu]suario "),
+    "la usuaria": re.compile(r"(?:[Ll]a )?[Uu]suaria "),
 }
 """Words for anybody, and the beginnings of texts that call their owner by them."""
 _MY = ("My", "my")
-_NAME = re.compile(r"([A-Z][^\W\d_]+(?: [A-Z][^\W\d_]+){0,2})(?='s | [a-z])")
+_CAPITAL = "[A-ZÀ-ÖØ-ÞČĐĞİŁŚŞŠŻŽ]"
+_NAME = re.compile(
+    rf"({_CAPITAL}[^\W\d_]+(?: {_CAPITAL}[^\W\d_]+){{0,2}})(?='s | (?!{_CAPITAL})[^\W\d_])"
+)
 _WITHIN = re.compile(r"(?<=[\w,] )[A-Z][^\W\d_]+")
 _IS_CALLED = re.compile(
     r"(?:(?:[Mm]y|[Tt]he user's|[Uu]ser's)(?: first| full)? name is|name:|Name:"
@@ -103,6 +112,8 @@ class PresumedNames:
         elif (named := _NAME.match(text)) and named[1] not in _NO_NAME:
             self._names.add(named[1])
             self._count(predicate(text[named.end() :], of_speaker=False), named[1])
+        elif not text.isascii() and text.startswith(self.ledger.owner_id):
+            self._names.add(self.ledger.owner_id)  # in a script without capitals
 
     def _count(self, said: str, who: str) -> None:
         """Count what is said both of a name and of *I* or *the user*."""

@@ -10,7 +10,7 @@ import pytest
 from palimpsest.projections.recall.from_ledger import Recollection
 from palimpsest.projections.recall.hits import Ranked, RecallOptions
 from palimpsest.projections.recall.presumed import PresumedNames
-from tests.streams.core.spec import given
+from tests.streams.core.spec import History, given
 from tests.streams.dedupe.test_by_tokens import at
 
 SHARED = [
@@ -60,6 +60,12 @@ def presumed(*texts: str) -> tuple[str, ...]:
         (["Mein Hund bellt.", "Die Nutzerin wohnt in Paris."], ("die Nutzerin", "ich")),
         (["私はパリに住んでいる", "ユーザーは犬を飼っている"], ("ユーザー", "私")),
         (["僕はパリに住んでいる", "俺の犬は三歳だ"], ("俺", "僕")),
+        (["J'habite à Paris.", "Ada a deux chats."], ("Ada", "je")),
+        (["Je travaille à Paris.", "L'utilisatrice a deux chats."], ("je", "l'utilisatrice")),
+        (["Vivo en París.", "Ada tiene dos gatos."], ("Ada", "yo")),
+        (["El usuario vive en París.", "Yo tengo dos gatos."], ("el usuario", "yo")),
+        (["Jean habite à Paris.", "Ma mère a deux chats."], ()),
+        (["Vivonne est à Paris.", "Tengo Sushi is in Paris."], ()),
     ],
 )
 def test_names(texts: list[str], names: tuple[str, ...]) -> None:
@@ -71,6 +77,24 @@ def test_names(texts: list[str], names: tuple[str, ...]) -> None:
 def test_a_statement_is_the_same_of_both_in_any_form(pairs: tuple[tuple[str, str], ...]) -> None:
     assert presumed(*chain.from_iterable(pairs)) == ("Bea", "I")
     assert presumed(*chain.from_iterable(pairs[1:])) == ()
+
+
+@pytest.mark.parametrize(
+    ("owner", "texts", "names"),
+    [
+        ("élodie", ["Élodie habite à Paris.", "J'ai deux chats."], ("je", "Élodie")),
+        ("élodie", ["Élodie étudie à Paris.", "J'ai deux chats."], ("je", "Élodie")),
+        ("健太", ["健太はパリに住んでいる。", "私は猫を飼っている。"], ("健太", "私")),
+        ("李娜", ["李娜住在成都。", "我有两只猫。"], ("我", "李娜")),
+        ("李娜", ["王芳住在成都。", "我有两只猫。"], ()),
+    ],
+)
+def test_an_owners_id_is_a_name_in_every_script(
+    owner: str, texts: list[str], names: tuple[str, ...]
+) -> None:
+    history = History(owner_id=owner)
+    history.do(*(at(str(number), text, number) for number, text in enumerate(texts)))
+    assert PresumedNames(history.ledger).now() == names
 
 
 def test_names_follow_the_ledger() -> None:

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import cast
 
@@ -19,6 +19,7 @@ from palimpsest.contracts.evidence import Verdict
 from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.judge.storage import SPENT
+from palimpsest.streams.judge.verdict_costs import is_paid, with_costs_of
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +35,8 @@ LONGEST_PAUSE_SECONDS = 30.0
 class _PendingRequest:
     """A pair or a composition that waits for its answer.
 
-    `unavailable_since` is when it first came back unanswered, by the event loop's clock.
+    `unavailable_since` is when it first came back unanswered, by the event loop's clock; `paid` has
+    what was answered and paid for until then.
     """
 
     judge: PairJudge
@@ -42,6 +44,7 @@ class _PendingRequest:
     subject: JudgedPair | tuple[Side, ...]
     answer: asyncio.Future[Verdict | CompositionAnswer]
     unavailable_since: float | None = None
+    paid: Verdict | None = None
 
     @property
     def batch_key(self) -> Hashable:
@@ -177,14 +180,16 @@ class Batcher:
 
     def _on_answer(self, request: _PendingRequest, answer: Verdict | CompositionAnswer) -> None:
         verdict = answer if isinstance(answer, Verdict) else answer.verdict
+        whole = verdict if request.paid is None else with_costs_of(verdict, request.paid)
         if verdict.answer != "unavailable":
             # A cached answer, or one of the first judge, says nothing about the service.
             if verdict.calls and verdict.certificate is None:
                 self._end_outage()
-            _resolve(request.answer, answer)
+            _resolve(request.answer, answer, whole)
         elif verdict.reasoning == SPENT or self._is_given_up(request):
-            _resolve(request.answer, answer)
+            _resolve(request.answer, answer, whole)
         else:
+            request.paid = whole if is_paid(whole) else None
             self._waiting.append(request)  # last: the service may fail on this request alone
             self._pause()
 
@@ -225,10 +230,14 @@ class Batcher:
 
 
 def _resolve(
-    future: asyncio.Future[Verdict | CompositionAnswer], answer: Verdict | CompositionAnswer
+    future: asyncio.Future[Verdict | CompositionAnswer],
+    answer: Verdict | CompositionAnswer,
+    verdict: Verdict,
 ) -> None:
+    """Answer, with this verdict in place of the answer's own."""
     if not future.done():
-        future.set_result(answer)
+        pair = isinstance(answer, Verdict)
+        future.set_result(verdict if pair else replace(answer, verdict=verdict))
 
 
 def _fail(future: asyncio.Future[Verdict | CompositionAnswer], error: BaseException) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import structs
 
 from palimpsest.contracts import policy
-from palimpsest.contracts.evidence import Answer, FirstAnswer, Verdict
+from palimpsest.contracts.evidence import Answer, Verdict
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.questions import (
     AnyQuestion,
@@ -28,14 +28,13 @@ from palimpsest.streams.judge.batching import Batcher
 from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.judge.pairs import FAILED, CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.judge.recorded import signed
+from palimpsest.streams.judge.verdict_costs import at_no_cost, costs_of_both
 
 JudgeOf = Callable[[policy.Judge], PairJudge]
 """Returns the judge under a policy's rules."""
 
 NEXT: frozenset[Answer] = frozenset({"different", "unusable"})
 """After these answers the next best neighbour follows; any other answer settles."""
-COSTS = ("calls", "input_tokens", "output_tokens", "cost_usd", "seconds")
-
 
 Result = TypeVar("Result")
 
@@ -151,7 +150,7 @@ class Verifier:
         found, shared = await self._pairs.result(key, ask)
         if shared and found.answer in FAILED:  # another call is free if the answer is cached
             return await ask()
-        return _at_no_cost(found) if shared else found
+        return at_no_cost(found) if shared else found
 
     async def _compose(self, question: ComposeQuestion) -> ComposeRequest | Undecided:
         if not question.rules.enabled:
@@ -177,7 +176,7 @@ class Verifier:
             return await ask()
         if not shared:
             return found
-        verdict = structs.replace(_at_no_cost(found.verdict), neighbour_id=texts[0].candidate_id)
+        verdict = structs.replace(at_no_cost(found.verdict), neighbour_id=texts[0].candidate_id)
         return replace(found, verdict=verdict)
 
 
@@ -208,28 +207,13 @@ def _oldest_first(asked: Sequence[AskedText]) -> list[Side]:
     return [_side(text) for text in sorted(asked, key=lambda text: text.recorded_at)]
 
 
-def _at_no_cost(verdict: Verdict) -> Verdict:
-    """The verdict on equal texts, whose cost another verdict carries."""
-    first = verdict.first and structs.replace(verdict.first, **_zero_costs(verdict.first))
-    return structs.replace(verdict, first=first, **_zero_costs(verdict))
-
-
-def _zero_costs(said: Verdict | FirstAnswer) -> dict[str, int]:
-    return {name: 0 for name in COSTS if getattr(said, name) is not None}
-
-
 def _with_composition(verdict: Verdict, result: CompositionAnswer) -> Verdict:
     """The verdict `compose` with the outcome of the composition, and the cost of both."""
     other = result.verdict
-    costs = {name: _sum(getattr(verdict, name), getattr(other, name)) for name in COSTS}
     words = {
         "answer": verdict.answer if result.text is not None else other.answer,
         "reasoning": verdict.reasoning or other.reasoning,
         "model": verdict.model or other.model,
         "prompt": verdict.prompt or other.prompt,
     }
-    return structs.replace(verdict, **costs | words)
-
-
-def _sum(a: float | None, b: float | None) -> float | None:
-    return b if a is None else a if b is None else a + b
+    return structs.replace(verdict, **costs_of_both(verdict, other) | words)

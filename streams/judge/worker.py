@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from palimpsest.contracts.errors import TransientError
+from palimpsest.contracts.errors import TransientError, UsageError
 from palimpsest.contracts.evidence import FirstAnswer, Verdict
 from palimpsest.contracts.questions import AnyQuestion
 from palimpsest.streams.judge.verifier import Decided, Undecided, Verifier, request_id
@@ -143,8 +143,8 @@ class JudgeWorker:
     async def run(self, stop: asyncio.Event, *, once: bool = False) -> Tally:
         """Run until `stop` is set, or with `once` until no question is pending.
 
-        Answered questions are delivered before it returns. The next worker takes the questions in
-        progress again; their verdicts, once paid for, are cached.
+        Answered questions are delivered before it returns or raises. The next worker takes the
+        questions in progress again; their verdicts, once paid for, are cached.
         """
         stopping = asyncio.create_task(stop.wait())
         try:
@@ -157,6 +157,9 @@ class JudgeWorker:
                 if not (new or self._done):
                     await self._wait(stopping)
                 self._collect()
+        except UsageError:  # such as for a key that was revoked meanwhile
+            await self._deliver(stopping)
+            raise
         finally:
             stopping.cancel()
             ending: list[asyncio.Future[Any]] = [*self._in_progress.values(), *self._tasks]
@@ -201,12 +204,13 @@ class JudgeWorker:
         woken.cancel()
 
     def _collect(self) -> None:
-        """Collect answered questions; raises the error of a failed one."""
+        """Collect answered questions; then raises the error of a failed one."""
         ended, self._ended = self._ended, []
         self._woken.clear()
+        self._tasks.difference_update(ended)
+        self._done += [task.result() for task in ended if task.exception() is None]
         for task in ended:
-            self._tasks.discard(task)
-            self._done.append(task.result())
+            task.result()
 
     async def _deliver(self, stopping: asyncio.Task[Any]) -> None:
         if not self._done:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import pytest
 from msgspec import structs
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.evidence import FirstAnswer, Verdict
 from palimpsest.streams.judge.batching import Batcher, BatchSettings
-from palimpsest.streams.judge.pairs import JudgedPair
+from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair
 from palimpsest.streams.judge.storage import SPENT
 from tests.streams.judge.stand_in import StandIn, pair, side
 
@@ -183,6 +184,59 @@ def test_pauses_grow_to_half_a_minute_and_are_drawn_at_random(
 
     assert run(story()) == [0.75, 1.5, 3.0, 6.0, 12.0, 22.5, 22.5, 22.5]
     assert set(drawn) == {(0.5, 1.0)}
+
+
+@pytest.mark.parametrize("answers_in_the_end", [True, False])
+def test_what_was_paid_for_before_an_outage_is_counted_once_and_not_lost(
+    answers_in_the_end: bool,
+) -> None:
+    """One order was answered, or the first of two judges; what follows takes both from a cache."""
+    paid = {"calls": 1.0, "input_tokens": 5, "cost_usd": 0.5}
+    free = {"calls": 0.0, "input_tokens": 0, "cost_usd": 0.0}
+
+    class Halfway(StandIn):
+        async def compare(self, pairs: Any) -> list[Verdict]:
+            found = await super().compare(pairs)
+            costs = paid if len(self.asked) == 1 else free
+            first = FirstAnswer(answer="update", **costs)
+            return [structs.replace(one, first=first, **costs) for one in found]
+
+    async def story() -> Verdict:
+        judge = Halfway()
+        judge.away = True
+        batcher = Batcher(BatchSettings(first_pause=QUICK))
+        asking = asyncio.create_task(batcher.compare(judge, "ada", pair("a", "b")))
+        await until(lambda: judge.calls > 3)
+        judge.away, judge.why = not answers_in_the_end, SPENT
+        return await asking
+
+    verdict = run(story())
+    assert verdict.answer == ("different" if answers_in_the_end else "unavailable")
+    assert verdict.first is not None
+    for said in (verdict, verdict.first):
+        assert {name: getattr(said, name) for name in paid} == paid
+
+
+def test_a_text_whose_composition_was_paid_for_in_part_carries_all_of_it() -> None:
+    class Halfway(StandIn):
+        async def compose(self, sources: Any) -> CompositionAnswer:
+            made = await super().compose(sources)
+            usd = 0.5 if len(self.composed) == 1 else None
+            verdict = structs.replace(made.verdict, calls=1.0 if usd else 0.0, cost_usd=usd)
+            return replace(made, verdict=verdict)
+
+    async def story() -> CompositionAnswer:
+        judge = Halfway()
+        judge.away = True
+        batcher = Batcher(BatchSettings(first_pause=QUICK))
+        asking = asyncio.create_task(batcher.compose(judge, "ada", [side("a"), side("b")]))
+        await until(lambda: judge.calls > 2)
+        judge.away = False
+        return await asking
+
+    made = run(story())
+    assert made.text == "text of a + text of b"
+    assert (made.verdict.calls, made.verdict.cost_usd) == (1.0, 0.5)
 
 
 def test_one_that_nobody_ever_answers_does_not_hold_up_the_others() -> None:

@@ -17,7 +17,7 @@ from palimpsest.backends.embedded import EmbeddedWriter
 from palimpsest.backends.paths import LOG_FILE
 from palimpsest.backends.reader import Reader
 from palimpsest.cli.demo.judge import Fault, JudgeServer
-from palimpsest.contracts.errors import RefusedError, TransientError
+from palimpsest.contracts.errors import RefusedError, TransientError, UsageError
 from palimpsest.contracts.events import Refused, Settled
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.policy import CosineCheck, Policy, Zone
@@ -175,6 +175,18 @@ def test_a_service_that_goes_away_half_way_costs_time_alone(
     assert store.waiting == 0
     assert not any(kind.startswith("fallback") for kind in store.settled())
     assert sum(store.settled().values()) == tally.questions
+
+
+@pytest.mark.parametrize("patience", [0.0, 1e9])
+def test_what_one_order_has_cost_is_counted_if_the_other_gets_no_answer(
+    store: Store, server: JudgeServer, patience: float
+) -> None:
+    store.say("Ada lives in Paris near the river", "Ada lives in Lyon near the river")
+    server.fail(Fault(), Fault(529))
+    tally = store.verified(server, patience=patience)
+    answered = server.calls - 1
+    assert tally.calls == answered == (1 if patience == 0.0 else 2)
+    assert tally.known == 0
 
 
 @pytest.mark.parametrize(
@@ -435,6 +447,19 @@ def test_what_the_judge_raises_ends_it() -> None:
 
     with pytest.raises(RefusedError):
         run(Scripted(taken(5)), Broken())
+
+
+def test_what_was_answered_before_the_key_was_refused_is_delivered() -> None:
+    class Revoked(StandIn):
+        async def compare(self, pairs: Any) -> list[Verdict]:
+            if len(self.asked) == 2:
+                raise UsageError("the service refuses the key")
+            return await super().compare(pairs)
+
+    questions = Scripted(taken(5))
+    with pytest.raises(UsageError):
+        run(questions, Revoked())
+    assert len(questions.brought) == 2
 
 
 def test_only_what_was_answered_is_known() -> None:

@@ -229,15 +229,17 @@ class Judge:
         payload, entries = sources_payload(sources), composition_entries(sources)
         if not fits(asked, payload, entries, model(key.model)):
             return JudgeAnswer("unusable", "the texts are too long for the model")
-        reply = await self.service.ask(asked, key.model, payload, entries)
+        reply = await self.service.ask(asked, key.model, payload, entries, finish=True)
         answer, retries = _composition(reply), UNUSABLE_RETRIES
         while answer.answer == "unusable" and reply.cost.calls and retries:
+            _end_if_cancelled()
             retries -= 1
-            reply = await self.service.ask(asked, key.model, payload, entries)
+            reply = await self.service.ask(asked, key.model, payload, entries, finish=True)
             again = _composition(reply)
             answer = replace(again, cost=answer.cost + again.cost)
         if answer.answer == "compose" or (answer.answer == "unusable" and reply.lasting):
             self._remember({key: answer})
+        _end_if_cancelled()
         return answer
 
     async def _verdicts(self, name: Name, model: str, pairs: Sequence[JudgedPair]) -> list[Verdict]:
@@ -379,7 +381,7 @@ class Judge:
         smaller requests, and up to `retries` times alone; only then is the answer cached.
         """
         payload = pairs_payload(pairs, swapped=how.swapped)
-        reply = await self.service.ask(how.prompt, how.model, payload, len(pairs))
+        reply = await self.service.ask(how.prompt, how.model, payload, len(pairs), finish=True)
         parts = reply.cost.parts(len(pairs))
         costs = [before + part for before, part in zip(paid, parts, strict=True)]
         if reply.outcome == "unavailable":
@@ -393,16 +395,15 @@ class Judge:
             else _no_usable_answer(reply, cost)
             for number, (answer, cost) in enumerate(zip(read, costs, strict=True), 1)
         ]
+        found = dict(zip(map(how.key, pairs), answers, strict=True))
+        self._remember({key: said for key, said in found.items() if said.answer != "unusable"})
+        _end_if_cancelled()
         alone = len(pairs) == 1
-        if alone and read == [None] and reply.cost.calls and retries:
-            return await self._ask(how, pairs, costs, retries - 1)
-        self._remember(
-            {
-                how.key(pair): answer
-                for pair, answer in zip(pairs, answers, strict=True)
-                if answer.answer != "unusable" or (alone and reply.lasting)
-            }
-        )
+        if alone and read == [None]:
+            if reply.cost.calls and retries:
+                return await self._ask(how, pairs, costs, retries - 1)
+            if reply.lasting:
+                self._remember(found)
         lost = [place for place, answer in enumerate(read) if answer is None]
         if lost and reply.lasting and not alone:
             again = await self._ask_in_smaller_requests(
@@ -438,6 +439,13 @@ class Judge:
         if not self._recorded:
             for key, answer in answers.items():
                 self._cache.owe(key, answer.cost)
+
+
+def _end_if_cancelled() -> None:
+    """End a task that was cancelled while its request was in progress."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _agreed(first: JudgeAnswer, second: JudgeAnswer) -> JudgeAnswer:

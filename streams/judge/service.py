@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
@@ -30,6 +30,8 @@ _log = logging.getLogger(__name__)
 
 SECONDS_A_PAIR = 0.5
 """Extra time a request may take for each of its pairs, because its answer is longer."""
+FINISH_SECONDS = 5.0
+"""How long a request that was sent may still take if its caller is cancelled: it will be billed."""
 REFUSED_AT_FIRST = 3
 """After this many rejected requests and no accepted one, the cause is not their content."""
 
@@ -105,24 +107,30 @@ class Service:
     async def __aexit__(self, *_: object) -> None:
         await self.exchange.close()
 
-    async def ask(self, prompt: Prompt, name: str, payload: str, pairs: int = 1) -> ServiceReply:
+    async def ask(
+        self, prompt: Prompt, name: str, payload: str, pairs: int = 1, *, finish: bool = False
+    ) -> ServiceReply:
         """Send a payload with this many pairs to the named model, and return its reply.
 
         The prompt is one of `exchange.form`. Raises UsageError for a key, a model or a budget with
-        which no request can succeed.
+        which no request can succeed. With `finish`, a request that was sent may be answered for
+        FINISH_SECONDS after the caller is cancelled: the caller keeps the reply, and then ends.
         """
         async with self._slots:
             reserved = self._budget.reserve(self._expected(prompt, name, payload, pairs))
             if reserved is None:
                 return ServiceReply("unavailable", Cost(), SPENT)
-            await self._bucket.take()
+            try:
+                await self._bucket.take()
+            except asyncio.CancelledError:
+                self._budget.give_back(reserved)
+                raise
             begun = time.monotonic()
             seconds = self._settings.timeout + SECONDS_A_PAIR * pairs
             limit = answer_limit(pairs, model(name))
             asked = Asked(prompt, name, payload, pairs, limit, seconds)
             try:
-                async with asyncio.timeout(self._settings.patience + SECONDS_A_PAIR * pairs):
-                    answer = await self.exchange.send(asked)
+                answer = await (_finished(self._sent(asked)) if finish else self._sent(asked))
             except TimeoutError:
                 failure = FailedRequestError(NOT_IN_TIME)
             except FailedRequestError as error:
@@ -135,6 +143,10 @@ class Service:
                 return self._read(answer, asked, reserved, time.monotonic() - begun)
             self._budget.give_back(reserved)
             return self._failed(failure, name, Cost(seconds=time.monotonic() - begun))
+
+    async def _sent(self, asked: Asked) -> bytes:
+        async with asyncio.timeout(self._settings.patience + SECONDS_A_PAIR * asked.pairs):
+            return await self.exchange.send(asked)
 
     def _expected(self, prompt: Prompt, name: str, payload: str, pairs: int) -> float:
         """The expected cost of a call in USD; an overestimate rather than an underestimate."""
@@ -205,6 +217,20 @@ class Service:
                 f" form that protocol {self._settings.protocol} asks for?{cloud}"
             )
         return ServiceReply("unusable", cost, f"status {status}", lasting=self._taken)
+
+
+async def _finished(sent: Coroutine[Any, Any, bytes]) -> bytes:
+    """The answer, also if it arrives within FINISH_SECONDS after the caller was cancelled."""
+    task = asyncio.ensure_future(sent)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task}, timeout=FINISH_SECONDS)
+        if not task.done():
+            raise
+        return task.result()
+    finally:
+        task.cancel()
 
 
 def _cost(usage: Usage | None, known: JudgeModel, reserved: Reservation, seconds: float) -> Cost:

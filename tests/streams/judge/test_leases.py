@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Literal
+
+import pytest
 
 from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.contracts.evidence import Verdict
-from palimpsest.streams.judge import storage
+from palimpsest.streams.judge import service, storage
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.pairs import CompositionAnswer
 from palimpsest.streams.judge.storage import FILE, Key, VerdictCache
@@ -90,3 +93,84 @@ def test_a_lease_is_renewed_while_its_request_takes_long(tmp_path: Path) -> None
     cache.renew("slow")
     assert cache.lease([key], "other") == []
     cache.close()
+
+
+@pytest.mark.parametrize("ask", ["same", "relation"])
+def test_an_answer_that_arrives_as_the_process_stops_is_paid_for_once(
+    asking: Asking, ask: Literal["same", "relation"]
+) -> None:
+    """The request that was sent is answered and kept; no other is sent for it."""
+    asking.ruled(ask=ask)
+    asking.server.always = Fault(delay=0.3)
+
+    async def stop(judge: Judge) -> None:
+        task = asyncio.create_task(judge.compare([CHANGED]))
+        await until_asked(asking)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert judge.budget.spent().calls == 1
+
+    asking.by(stop)
+    assert asking.server.calls == 1
+    [verdict] = asking.by(lambda judge: judge.compare([CHANGED]))
+    assert asking.server.calls == len(ORDERS[ask])
+    assert (verdict.answer, verdict.calls) == (ORDERS[ask][-1], len(ORDERS[ask]) - 1)
+
+
+def test_a_composition_that_arrives_as_the_process_stops_is_paid_for_once(asking: Asking) -> None:
+    asking.server.always = Fault(delay=0.3)
+
+    async def stop(judge: Judge) -> None:
+        task = asyncio.create_task(judge.compose(SOURCES))
+        await until_asked(asking)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asking.by(stop)
+    assert asking.by(lambda judge: judge.compose(SOURCES)).text
+    assert asking.server.calls == 1
+
+
+def test_an_answer_that_takes_long_does_not_keep_a_process_from_stopping(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "FINISH_SECONDS", 0.01)
+    asking.server.always = Fault(delay=3600)
+
+    async def stop(judge: Judge) -> None:
+        task = asyncio.create_task(judge.compare([CHANGED]))
+        await until_asked(asking)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert judge.budget.spent().calls == 1, "the service may have answered it, and bill it"
+
+    asking.by(stop)
+
+
+def test_a_call_that_was_not_sent_when_the_process_stopped_is_not_counted(asking: Asking) -> None:
+    asking.set(calls_per_second=0.001)
+
+    async def stop(judge: Judge) -> None:
+        await judge.compare([CHANGED])
+        task = asyncio.create_task(judge.compare([pair("Ada is ill.", "Ada is at work.")]))
+        while judge.budget.spent().calls < 2:  # noqa: ASYNC110 - nobody gives word of it
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert judge.budget.spent().calls == 1
+
+    asking.by(stop)
+
+
+CHANGED = pair("The timeout is 30 s.", "The timeout is 60 s now.")
+ORDERS = {"same": ["different"], "relation": ["update", "update"]}
+"""The answer in each order that is asked about."""
+
+
+async def until_asked(asking: Asking) -> None:
+    while not asking.server.calls:  # noqa: ASYNC110 - nobody gives word of it
+        await asyncio.sleep(0.001)

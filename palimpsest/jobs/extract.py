@@ -59,7 +59,10 @@ async def _extracted(
     messages: list[Message],
     about: dict[str, str],
     write: Callable[[dict[str, Any]], None],
+    *,
+    all_or_none: bool = False,
 ) -> Extraction:
+    """The totals; with `all_or_none`, no part is sent after one that gave nothing."""
     total = Extraction()
     async with judge:
         named = {about["owner_id"], about.get("namespace", DEFAULT_NAMESPACE)}
@@ -72,6 +75,8 @@ async def _extracted(
             for row in found.rows:
                 write(row)
             _add(total, found)
+            if all_or_none and (total.unanswered or total.unread):
+                break
     return total
 
 
@@ -94,7 +99,9 @@ async def memories_of(
     conversation = read_conversation(lines)
     try:
         judge = Judge.beside(folder, policy.judge, settings, lambda: datetime.now(UTC))
-        found = await _extracted(judge, policy, conversation, about, lambda _: None)
+        found = await _extracted(
+            judge, policy, conversation, about, lambda _: None, all_or_none=True
+        )
     except UsageError as error:
         raise UsageError(f"{error}; or {AS_THEY_ARE}") from None
     if found.unread:
@@ -103,7 +110,7 @@ async def memories_of(
             f" {AS_THEY_ARE}, or choose another model (`palimpsest judge doctor` tries it)"
         )
     if found.unanswered:
-        raise TransientError("the judge's service did not answer: nothing is stored")
+        raise TransientError(f"the judge's service did not answer ({found.why}): nothing is stored")
     if found.unusable:
         _log.warning("%d extracted memories were not in the requested form", found.unusable)
     rows = []
@@ -140,7 +147,8 @@ def transcript_candidates(
         return statements(messages, about), [f"what users stated is captured as it is: {error}"]
     lost, wrong = found.unanswered + found.unread, found.unusable - found.unread
     if lost and not rows:
-        why = "service did not answer" if found.unanswered else "model gave no usable answer"
+        unanswered = f"service did not answer ({found.why})"
+        why = unanswered if found.unanswered else "model gave no usable answer"
         problem = f"what users stated is captured as it is: the judge's {why}"
         return statements(messages, about), [problem]
     problems = []
@@ -192,3 +200,4 @@ def _add(total: Extraction, found: Extraction) -> None:
     total.unanswered += found.unanswered
     total.unread += found.unread
     total.unusable += found.unusable
+    total.why = found.why or total.why

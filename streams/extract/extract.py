@@ -43,7 +43,7 @@ class Extraction:
     `messages` has the number of the message that each row rests on, from 1; 0 if that is unknown.
     `unanswered` counts parts without an answer, and `unread` parts whose whole answer was cut off
     or in another form than requested. `unusable` counts the latter parts, and single memories in
-    another form.
+    another form. `why` is the reason of the last part without an answer.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -52,6 +52,7 @@ class Extraction:
     unanswered: int = 0
     unread: int = 0
     unusable: int = 0
+    why: str = ""
 
 
 class _Memory(BaseModel):
@@ -94,7 +95,7 @@ async def extract(
     for part in parts(messages, PART_BYTES):
         reply = await service.ask(asked, model, _payload(part), ANSWERS)
         if reply.outcome == "unavailable":
-            yield Extraction(parts=1, unanswered=1)
+            yield Extraction(parts=1, unanswered=1, why=reply.why)
         elif reply.outcome == "unusable" or reply.cut:
             yield Extraction(parts=1, unread=1, unusable=1)
         else:

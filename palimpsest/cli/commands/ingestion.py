@@ -272,8 +272,9 @@ def extract(
             folder=folder,
         )
     if found.unanswered or found.unusable:
+        why = f" ({found.why})" if found.why else ""
         call.output.remark(
-            f"unanswered parts: {found.unanswered} of {found.parts};"
+            f"unanswered parts: {found.unanswered} of {found.parts}{why};"
             f" unusable answers: {found.unusable}"
         )
         raise typer.Exit(FAILED)

@@ -15,10 +15,11 @@ from palimpsest import Palimpsest
 from palimpsest.api import store
 from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.cli.main import app
-from palimpsest.contracts.errors import TransientError, UsageError
+from palimpsest.contracts.errors import PalimpsestError, TransientError, UsageError
 from palimpsest.contracts.identity import session_of
 from palimpsest.streams.extract.conversation import Message, parts, read_conversation
 from palimpsest.streams.extract.extract import extract_prompt, statements
+from palimpsest.streams.judge.settings import JudgeSettings
 from tests.streams.judge.hostile import HOSTILE
 from tests.stub_engine import load_stub
 
@@ -273,6 +274,27 @@ def test_add_extracts_and_keeps_the_message_that_a_memory_rests_on(
         with pytest.raises(TransientError, match="nothing is stored"):
             memories.add([{"role": "user", "content": "The dog is called Rex now."}], "ada")
         assert memories.list("ada")["total"] == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "settings", "why"),
+    [
+        (Fault(status=529), {}, r"did not answer \(status 529\)"),
+        (Fault(), {"daily_calls": 0}, "the budget of this day is spent"),
+        (Fault(body=b"<html>"), {}, "in the form that was asked for"),
+    ],
+)
+def test_what_is_stored_whole_or_not_at_all_is_paid_for_no_further_than_a_failed_part(
+    tmp_path: Path, server: JudgeServer, fault: Fault, settings: dict[str, int], why: str
+) -> None:
+    said = [{"content": f"{n} {'Ada has a dog. ' * 1500}"} for n in range(5)]
+    server.fail(fault)
+    judge = JudgeSettings.model_validate({"base_url": server.url, "retries": 0, **settings})
+    with Palimpsest.open(tmp_path / "store", engine="none") as memories:
+        with pytest.raises(PalimpsestError, match=why):
+            memories.add(said, "ada", judge=judge)
+        assert memories.list("ada")["total"] == 0
+    assert server.calls <= 1
 
 
 def test_add_without_a_key_says_what_is_missing(

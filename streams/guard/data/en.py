@@ -341,6 +341,8 @@ MEASURES = _words(
 """Units and currencies before which a number is a quantity; 2.10 hours can be ten past two."""
 SPACED = _words("km kg cm mm")
 """Units written without a space after the number as often as with one."""
+RELEASES = _words("app build release version")
+"""Words before the number of a version, whose zeros count."""
 
 # -- what bars an edit -----------------------------------------------------------------------------
 
@@ -353,7 +355,9 @@ NO_CAPTION = FINITE | CLAUSES | NEGATORS
 PLURALS = _words("children people men women feet teeth mice geese sheep")
 NUMBER_PARTS = frozenset(NUMBERS) | _words(
     "point minus plus hundred thousand million billion twenty thirty forty fifty sixty seventy"
-    " eighty ninety one number no page chapter room section class"
+    " eighty ninety one number no page chapter room section class apartment block box building bus"
+    " exit flat floor gate grade lane level line lot part phase platform route row seat stage step"
+    " table terminal track train tram type unit volume ward zone"
 )
 """Words beside which a number is part of another number, or a label."""
 
@@ -374,10 +378,16 @@ PRINTED = _words(
     " wrote writing magazine newspaper"
 )
 """What is done with papers: *a fashion weekly*, *a daily*."""
-NAMESAKES = _words("april may june august")
-"""Months that are also people's names: *before 10 June came home*."""
-COMPARED = _words("more less better worse fewer bi semi half almost nearly")
+NAMESAKES = _words("april may june august jan jun dec march mar")
+"""Months that are also people's names or other words: *before 10 June came home*."""
+MORE = _words("more less better worse fewer faster slower longer shorter later earlier harder")
+"""Comparatives: *eats less every day* may mean less than the day before."""
+COMPARED = MORE | _words("bi semi half almost nearly but")
 """Words that, before *daily*, make a comparison or a compound."""
+RANKED = _words(
+    "best most least worst favourite favorite largest biggest smallest finest hardest easiest"
+)
+"""Words in whose texts *next to* may mean *second to*."""
 OBJECTS = _words("me you him her it us them")
 AT_AN_END = frozenset({"", ".", "!"})
 AFTER_A_PREDICATE = AT_AN_END | _words("to for with about where how what why whether if ?")
@@ -423,6 +433,13 @@ PLACED = SHOWN | _words(
 """Verbs of posture and motion: after them *close to* is about a place, not about affection."""
 BEFORE_SEEN = _words("is are and with in ,")
 """Words before something seen: not a verb that it could be the object of."""
+GOATS = _words("goat goats goat's goats' doe does nanny")
+"""Animals that have kids."""
+NAMED_BY_OWNERS = (
+    (THINGS | RELATIVES | KIN | GROUPS | LITTLE_ONES)
+    | _words("friend uncle aunt cousin nephew niece grandson granddaughter")
+) - {"bit", "fire"}
+"""What *is named* somebody: a captain, an heir or a suspect may be named by others."""
 YOUNG = _words("girl boy kid girls boys kids")
 KIDS_ACT = SHOWN - {"watching", "chasing", "holding", "feeding"} | _words(
     "showing selling turning having hugging teasing helping balancing tries crys smiles climbs"
@@ -473,7 +490,7 @@ MENTIONS = VERBATIM | _words(
     " option flag parameter named call called calls name names term terms set"
     " css class function method module package command script query regex pattern bucket topic"
     " channel repo repository database schema endpoint subdomain domain hostname alias slug token"
-    " enum constant identifier"
+    " enum constant identifier nickname surname callsign clue anagram"
 )
 """Words that show that a text may be about a word as such: then no other word means the same."""
 SOCIAL = _words("church village town city farm")

@@ -65,6 +65,7 @@ def _article(one: Reading, i: int, other: Reading, j: int) -> Found:
         told_more = low(one, i + 2) in en.FINITE | {"of", "that", "which", "who"}
         return (1, 0) if played and alone and not told_more else None
     counted = before in en.HAVING and around.noun_after(one, i + 1, en.COUNTED)
+    counted = counted and en.MENTIONS.isdisjoint(one.lows)
     return (1, 0) if counted and low(other, j) not in en.DETERMINERS else None
 
 
@@ -84,7 +85,8 @@ def _contraction(one: Reading, i: int, other: Reading, j: int) -> Found:
     full = en.CONTRACTED.get(short)
     if full is None or other.lows[j : j + len(full)] != full:
         return None
-    return (1, len(full)) if not around.asks(one) else None
+    no_title = all(is_lower(other, n) for n in range(j + 1, j + len(full)))
+    return (1, len(full)) if no_title and not around.asks(one) else None
 
 
 def _is_contracted(one: Reading, i: int, other: Reading, j: int) -> Found:
@@ -93,7 +95,8 @@ def _is_contracted(one: Reading, i: int, other: Reading, j: int) -> Found:
         return None
     if low(other, j + 1) == "isn't" and low(one, i + 1) == "not":
         return (2, 2) if around.follows_is(one, i + 2) else None
-    return (1, 2) if low(other, j + 1) == "is" and around.follows_is(one, i + 1) else None
+    no_title = low(other, j + 1) == "is" and is_lower(other, j + 1)
+    return (1, 2) if no_title and around.follows_is(one, i + 1) else None
 
 
 def _user(one: Reading, i: int, other: Reading, j: int) -> Found:
@@ -125,7 +128,8 @@ def _is_of_the_user(text: Reading, verb: int) -> bool:
 
 
 def _is_done(text: Reading, verb: int, before: frozenset[str]) -> bool:
-    past = low(text, verb) in en.PASTS or low(text, verb).endswith("ed")
+    word = low(text, verb)
+    past = word in en.PASTS or (word.endswith("ed") and not word.endswith("eed"))  # *feed*
     return past and is_lower(text, verb) and low(text, verb + 1) in before
 
 
@@ -156,7 +160,9 @@ def _relative(one: Reading, i: int, _other: Reading, _j: int) -> Found:
     known = noun in en.CAPTIONED or noun.removesuffix("s") in en.PERSONS | en.THINGS
     start = i - 2 - (low(one, i - 2) in en.COLOURS)
     subject = start in one.openers and low(one, start) in en.ARTICLES | en.NUMBERS.keys()
-    return (2, 0) if known and subject and is_lower(one, i - 1) and _shows(one, i + 2) else None
+    at_work = low(one, i + 2) == "at" and low(one, i + 3) not in en.DETERMINERS
+    seen = is_lower(one, i - 1) and _shows(one, i + 2) and not at_work
+    return (2, 0) if known and subject and seen else None
 
 
 # -- marks -----------------------------------------------------------------------------------------
@@ -170,8 +176,9 @@ def _comma(one: Reading, i: int, _other: Reading, _j: int) -> Found:
 
 def _ends_a_time(text: Reading, at: int) -> bool:
     starts = (n for n in (at - 2, at - 3) if n >= 0 and n + front(text, n) == at)
-    opens = any(n in text.openers for n in starts)
-    return opens and low(text, at + 1) in en.SUBJECTS
+    opens = [low(text, n) for n in starts if n in text.openers]
+    whenever = "every" in opens and text.lows.count(",") > 1  # *every day she is late, he cooks*
+    return bool(opens) and not whenever and low(text, at + 1) in en.SUBJECTS
 
 
 def _before_too(text: Reading, at: int) -> bool:
@@ -211,6 +218,8 @@ def _decimals(one: Reading, i: int, other: Reading, j: int) -> Found:
         return None
     unit = token(one, i + 1)
     if unit is None or unit.text not in en.MEASURES or low(other, j + 1) != unit.text:
+        return None
+    if capital(one, i - 1) or low(one, i - 1) in en.RELEASES:
         return None
     mine, theirs = one.keys[i], other.keys[j]
     if without_zeros(mine) == without_zeros(theirs):
@@ -331,7 +340,7 @@ def _large(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 def _near(one: Reading, i: int, other: Reading, j: int) -> Found:
     found = _synonyms(one, i, other, j, en.NEAR)
-    if found is None:
+    if found is None or not en.RANKED.isdisjoint(one.lows):
         return None
     article = i + found[0]
     if low(one, i) in ("near", "close") and not _is_a_place(one, i, article):
@@ -386,7 +395,7 @@ def _noun(one: Reading, i: int, other: Reading, j: int) -> Found:
         return None
     before, word = low(one, i - 1), low(one, i)
     if word in ("kids", "children"):
-        human = {"goat", "goats"}.isdisjoint(one.lows)
+        human = en.GOATS.isdisjoint(one.lows)
         return (
             found if human and before in en.DETERMINERS | en.NUMBERS.keys() | {"user's"} else None
         )
@@ -440,7 +449,8 @@ def _named(one: Reading, i: int, other: Reading, j: int) -> Found:
     found = _exchange(one, i, other, j, en.NAMED)
     linked = low(one, i - 1) in ("is", "are")
     name = capital(one, i + 1) and capital(other, j + 1) and low(one, i + 1) not in en.CAPITALISED
-    return found if found and linked and name and ends(one, i + 2) else None
+    kept = not {low(one, i - 2), singular(low(one, i - 2))}.isdisjoint(en.NAMED_BY_OWNERS)
+    return found if found and linked and kept and name and ends(one, i + 2) else None
 
 
 def _located(one: Reading, i: int, other: Reading, j: int) -> Found:

@@ -9,6 +9,7 @@ from palimpsest.streams.guard.data.en import (
     DETERMINERS,
     FINITE,
     MONTHS,
+    MORE,
     NEGATORS,
     PARTICLES,
     PLACING,
@@ -65,7 +66,7 @@ def _is_one_clause(text: Reading, start: int, end: int) -> bool:
     others = lows[:verb] + lows[verb + 1 :]
     if lows[-1] in PARTICLES | PREPOSITIONS:
         return False
-    if not (FINITE | CLAUSES | NEGATORS | QUANTIFIERS | {"about"}).isdisjoint(others):
+    if not (FINITE | CLAUSES | NEGATORS | QUANTIFIERS | MORE | {"about"}).isdisjoint(others):
         return False
     place = next((n for n, low in enumerate(lows) if low in PREPOSITIONS), None)
     if place is not None and lows[place] not in PLACING:
@@ -101,6 +102,7 @@ MOVE = Edit(
         ("In 2019 she sang about the war.", "She sang about the war in 2019."),
         ("Every day she slept in.", "She slept in every day."),
         ("In the morning he drove off.", "He drove off in the morning."),
+        ("Every day she eats less.", "She eats less every day."),
     ),
     match=_nowhere,
 )

@@ -56,6 +56,11 @@ _FIRST = frozenset("i me my mine myself".split())
 _CONTRACTED = {"'m": " is", "'ve": " has", "'ll": " will", "'d like to": " would like to"}
 _OUGHT = frozenset("may might shall should shouldn't must mustn't".split())
 """Verbs of requirements: in these, *the user* is nobody in particular."""
+_REQUIRED = re.compile(
+    r"(?: (?:has|have|had|needs?|is|am|was)|'m)"
+    r"(?: (?:allowed|expected|obliged|required|supposed))? to\b"
+)
+"""The same in several words: *has to*, *is required to*."""
 _THIRDS = (frozenset(THIRD.values()) | NO_NOUNS | SAME | en.FINITE | en.STATES | {"quit"}) - _OUGHT
 _DEEDS = frozenset(THIRD.values()) - SAME - en.AUXILIARIES
 _PERSONAL = ("He ", "She ")
@@ -135,6 +140,8 @@ def _called(said: str, names: tuple[str, ...]) -> str | None:
         rest = _rest_after(said, name)
         if rest is not None:
             if is_also_a_word(name) and not is_said_of_somebody(name, rest):
+                return None
+            if _REQUIRED.match(rest) and any(map(_is_user, names)):
                 return None
             bare = not _begins_with(said, names)
             own, rest = _owned(name, rest)

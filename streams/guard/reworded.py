@@ -13,6 +13,8 @@ from palimpsest.streams.guard.data.name_words import (
     AGENTS,
     AILING,
     ALLERGENS,
+    ALSO_NOUNS,
+    APPOINTED,
     DATED,
     FEARS,
     FIRMS,
@@ -21,6 +23,7 @@ from palimpsest.streams.guard.data.name_words import (
     KEPT_UP,
     KEYS_AND_DRUMS,
     LIMBS,
+    LIVING,
     MEALS,
     MEDICINES,
     NOT_CALLED,
@@ -31,6 +34,7 @@ from palimpsest.streams.guard.data.name_words import (
     PETS,
     PLANNING,
     PRACTISED,
+    PRONOUNS,
     RELATED,
     ROLES,
     SKILLS,
@@ -84,6 +88,8 @@ def _by_pastime(rest: str) -> str:
     found = _PASTIME.fullmatch(rest)
     if not found:
         return rest
+    if found[3].strip() in ALSO_NOUNS.get(found[2], ()):
+        return rest  # *likes cooking apples* is about apples
     verb = "likes" if found[1] == "enjoys" else found[1]
     return f" {verb} to {PASTIMES[found[2]]}{found[3]}"
 
@@ -115,7 +121,9 @@ _ITEM = re.compile(r"[A-Z][a-zà-ÿ]+")
 _LISTED = re.compile(rf" speaks ((?:{_ITEM.pattern}, )*{_ITEM.pattern},? and {_ITEM.pattern})")
 _PLACE = rf"({NAME}(?:, {NAME})?)"
 _TRADE = rf"((?:(?:[a-z]+|[A-Z]{{2}}) ){{0,3}}(?:{any_of(TRADES)})|freelance [a-z]+)"
-_TRAINED = "(?:certified|former|qualified|retired|trained) "
+_TRAINED = (
+    "(?:accredited|certified|chartered|former|licensed|qualified|registered|retired|trained) "
+)
 """A *trained nurse* may do other work, or none."""
 _NAMED = rf"{NAME}(?:'s?)?(?: (?:{any_of(FIRMS)}))?"
 _FIRM = rf"((?:the )?{_NAMED}|(?:an?|the) (?:[a-z]+ ){{0,2}}(?:{any_of(FIRMS)})(?: in {NAME})?)"
@@ -129,6 +137,11 @@ _WORDS = r"(?:[a-z][a-z\-]* ){0,2}[a-z][a-z\-]*"
 """One to three words for something that has a name."""
 _YOUNGER = f"(?:{any_of(PERHAPS_YOUNGER)})"
 _KIN = rf"(?:{_YOUNGER} )?(?:{any_of((PEOPLE | RELATED) - ROLES)})"
+_APPOINTED = f"(?:{any_of(APPOINTED)})"
+_NO_PERSON = rf"(?![A-Z]|(?:.* )?(?:{any_of(LIVING)})s?\b)"
+"""*Likes tea more than Bob* may mean: than Bob does."""
+_HYPOTHETICAL = rf"(?:{any_of(PRONOUNS)}|that|this|the|[a-z]+ing)\b"
+"""*Would like her* and *would like skiing* say what would please, if it happened."""
 _NOT_CALLED = rf"(?!(?:{any_of(NOT_CALLED)})\Z)"
 _DATE = f"[0-9]{{1,2}} (?:{MONTH})(?: [0-9]{{4}})?"
 _AMOUNT = r"((?:[$€£][0-9][0-9.]*|[0-9][0-9.,]* [a-z]+))"
@@ -153,7 +166,10 @@ _WITH = (
 _HABIT = ((r"(.+ in the (?:morning|afternoon|evening))s", r"\1"),)
 _TAKES = "drink|eat|own|smoke|speak|use"
 _NOT_ANY = r"(?!(?:longer|more|of|old|one|other|single)\b)"
-_SERVED = r"(?:black|strong|white)\b.*|with(?:out)? (?!(?:her|him|them|[a-z]+ing)\b|[A-Z]).+"
+_SERVED = (
+    r"(?!.* to )(?:(?:black|strong|white)\b.*"
+    r"|with(?:out)? (?!(?:her|him|them|[a-z]+ing)\b|[A-Z]).+)"
+)
 """How coffee or tea is drunk; but *takes coffee with her* says that she carries it."""
 _NEGATIVE = (
     (rf" doesn't have (?:an?|any) {_NOT_ANY}(.+)", r" has no \1"),
@@ -168,7 +184,7 @@ _WAYS = {
         (rf"'s major is ({any_of(SUBJECTS)})", r" majors in \1"),
         (rf"('s (?:{_SOMEBODY}) has [0-9]+) kids", r"\1 children"),
         (rf"('s {_WORDS})'s name is ({NAME})", r"\1 is called \2"),
-        (rf"('s {_WORDS}) is named ({NAME})", r"\1 is called \2"),
+        (rf"('s (?!(?:.* )?{_APPOINTED} is ){_WORDS}) is named ({NAME})", r"\1 is called \2"),
         (rf"('s (?:best friend|{any_of(ROLES)}) is) called {_NOT_CALLED}({NAME})", r"\1 \2"),
         (rf"'s ({_KIN}) is (?:called |{_NOT_CALLED})({NAME})", r" has a \1 called \2"),
         (rf"'s ({any_of(PETS)}) is called ({NAME})", r" has a \1 called \2"),
@@ -286,9 +302,13 @@ _WAYS = {
     "currently": _ways((rf" currently ({_DOES_NOW})( .+)", r" \1\2")),
     **dict.fromkeys(("mainly", "primarily"), _ways((r" [a-z]+ ([a-z]+s .+)", r" mostly \1"))),
     "typically": _ways((r" typically ([a-z]+s .+)", r" usually \1")),
-    "would": _ways((r" would like (to [a-z]+ .+|(?!to |it |that ).+)", r" wants \1")),
+    "would": _ways(
+        (rf" would like (to [a-z]+ .+|(?!to |{_HYPOTHETICAL})[a-z0-9].+)", r" wants \1")
+    ),
     "wants": _ways((rf"( wants to learn) how( to (?:{any_of(SKILLS)})(?: .+)?)", r"\1\2")),
-    "likes": _ways((r" likes ([^,]+?) (?:better|more) than ([^,]+)", r" prefers \1 to \2")),
+    "likes": _ways(
+        (rf" likes ([^,]+?) (?:better|more) than {_NO_PERSON}([^,]+)", r" prefers \1 to \2")
+    ),
     "prefers": _ways(
         (r" prefers (?:to drink|drinking) (?!and|or)(.+)", r" prefers \1"),
         (r" prefers (?!to )([^,]+?) (?:over|rather than) ([^,]+)", r" prefers \1 to \2"),

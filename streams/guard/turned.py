@@ -164,7 +164,7 @@ def _is_one_deed(clause: str) -> bool:
 
 _NO_NAME = PRONOUNS | en.SUBJECTS | en.QUANTIFIERS | en.NEGATORS | en.DETERMINERS
 _NO_NAME |= {"who", "somebody", "someone"}
-_MORE = en.FINITE | en.CLAUSES | en.NEGATORS | en.QUANTIFIERS | {"about"}
+_MORE = en.FINITE | en.CLAUSES | en.NEGATORS | en.QUANTIFIERS | en.MORE | {"about"}
 
 
 def capitalised(text: str) -> str:

@@ -340,11 +340,13 @@ UNEVEN = UNWILLING | frozenset(
         " larger smaller older younger taller thinner fatter warmer colder hotter cooler calmer"
         " nicer cheaper closer nearer newer richer poorer safer sweeter brighter darker greater"
         " wider smarter increasingly gradually steadily"
+        " allowed able can could likes may might must needs only should wants would"
         " improves worsens grows shrinks rises falls increases decreases declines progresses"
     ).split()
 )
 """Words with which *every weekend* may mean only some weekends, or each more than the one before:
-*works less every weekend* is another fact than *works less on weekends*."""
+*works less every weekend* is another fact than *works less on weekends*. *Can work every weekend*
+may count each weekend."""
 
 COUNTING = (["have"], ["has"], ["had"], ["own"], ["keep"], ["with"])
 """Words after which *one* counts what follows."""
@@ -564,6 +566,20 @@ TRADES = frozenset(
 )
 """Trades that nobody has as a hobby: to be one is to work as one."""
 
+APPOINTED = frozenset(
+    (
+        "ambassador beneficiary candidate captain chair chairman champion culprit delegate deputy"
+        " director executor finalist guardian heir heiress king leader minister nominee predecessor"
+        " president queen replacement successor suspect trustee victim winner witness"
+    ).split()
+)
+"""Those whom others name: *is named Bob* says more than *is called Bob*."""
+
+LIVING = (RELATED | ROLES | en.PERSONS | en.QUANTIFIERS | en.POSSESSIVES | PRONOUNS) | frozenset(
+    "people others men women boys girls children kids ever before usual the".split()
+)
+"""Words for those who like something themselves, and words before them."""
+
 PERHAPS_YOUNGER = frozenset("adult elder grown-up little older teenage twin younger".split())
 """Adjectives of relatives who are counted."""
 
@@ -654,3 +670,18 @@ PASTIMES = {
     "writing": "write",
 }
 """What somebody likes doing; to like to do it is the same."""
+
+ALSO_NOUNS = {
+    verb: frozenset(nouns.split())
+    for verb, nouns in (
+        ("baking", "apples potatoes"),
+        ("collecting", "agencies"),
+        ("cooking", "apples"),
+        ("flying", "drones planes airplanes aeroplanes"),
+        ("growing", "boys children girls kids"),
+        ("sailing", "boats dinghies ships yachts"),
+        ("trying", "people times"),
+        ("working", "animals dogs horses"),
+    )
+}
+"""Nouns that a pastime may describe: *cooking apples* are apples."""

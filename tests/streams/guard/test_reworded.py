@@ -65,6 +65,22 @@ I am a vegetarian. / Ada is vegetarian.
 """
 DIFFERENT = """
 Ada has a food allergy. / Ada is allergic to food.
+Ada takes coffee with sugar to Bob. / Ada takes her coffee with sugar to Bob.
+Ada's successor is named Bob. / Ada's successor is called Bob.
+My captain is named Bob. / Ada's captain is called Bob.
+Ada is a registered nurse. / Ada works as a registered nurse.
+Ada is a licensed electrician. / I work as a licensed electrician.
+Ada is a chartered accountant. / I work as a chartered accountant.
+Ada likes cooking apples. / Ada likes to cook apples.
+Ada likes baking potatoes. / I like to bake potatoes.
+Ada likes sailing boats. / Ada likes to sail boats.
+Ada loves working dogs. / I love to work dogs.
+Ada hates flying planes. / I hate to fly planes.
+Ada enjoys cooking apples. / I like to cook apples.
+The user has to log in. / I have to log in.
+The user needs to log in. / I need to log in.
+User has to log in. / I have to log in.
+The user is required to log in. / I am required to log in.
 Ada has a food allergy. / Ada is allergic to foods.
 Ada has a skin allergy. / I am allergic to skin.
 Ada has a severe peanut allergy. / Ada is allergic to peanuts.

@@ -145,6 +145,19 @@ Severance is Bob's favorite TV show. / Ada's favorite TV show is Severance.
 Ada likes tea better than coffee. / I prefer coffee over tea.
 Ada likes tea more than Bob. / Ada prefers tea.
 Ada likes tea more than Bob does. / Ada prefers tea to Bob.
+Ada likes tea more than Bob. / Ada prefers tea to Bob.
+Ada likes tea more than her brother. / Ada prefers tea to her brother.
+Ada likes swimming more than most people. / Ada prefers swimming to most people.
+Ada likes dogs more than kids. / I prefer dogs to kids.
+I would like Rome in spring. / Ada wants Rome in spring.
+I would like skiing. / Ada wants skiing.
+Ada would like her. / Ada wants her.
+Ada can work every Monday. / Ada can work on Mondays.
+Ada could work every weekend. / I could work on weekends.
+Ada is allowed to swim every Monday. / I am allowed to swim on Mondays.
+Ada only works every weekend. / I only work on weekends.
+Ada wants to work every weekend. / I want to work on weekends.
+Every day Ada eats less. / I eat less every day.
 Ada likes tea. / Ada prefers tea.
 Ada prefers drinking alone. / Ada prefers to live alone.
 Ada prefers drinking tea. / Ada drinks tea.

@@ -483,6 +483,8 @@ THINGS_IN_ING = _words(
 VERBATIM = _words(
     "spell spells spelled spelt spelling username password passwords passphrase passcode codeword"
     " watchword login hashtag quote quotes quoted quotation typed types wording motto slogan lyrics"
+    " lyric passkey headline heading caption subtitle tattoo inscription sticker epitaph prompt"
+    " translation rhyme rhymes riddle commit"
 )
 """Words that show that a text may be about a spelling: then no edit is licensed."""
 MENTIONS = VERBATIM | _words(
@@ -491,6 +493,7 @@ MENTIONS = VERBATIM | _words(
     " css class function method module package command script query regex pattern bucket topic"
     " channel repo repository database schema endpoint subdomain domain hostname alias slug token"
     " enum constant identifier nickname surname callsign clue anagram"
+    " answer secret text"
 )
 """Words that show that a text may be about a word as such: then no other word means the same."""
 SOCIAL = _words("church village town city farm")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from palimpsest.streams.guard.data.language_table import LanguageTable, TableEdit
 from palimpsest.streams.guard.data.tables import BUILT_IN, TABLES
-from palimpsest.streams.guard.edits.around import kind, low, token
+from palimpsest.streams.guard.edits.around import capital, kind, low, token
 from palimpsest.streams.guard.edits.edit import ADDED, FIGURES, Edit, Match
 from palimpsest.streams.guard.reading import Reading
 from palimpsest.streams.guard.text.tokeniser import NUMBER, SIGN, WORD
@@ -18,6 +18,7 @@ _THEY = frozenset({"wir", "sie"})
 """Subjects that, at the start of a sentence, make *sieben* a verb (to sift)."""
 _SMALL_NOUNS = frozenset({"es", "fr"})
 """Languages whose nouns have small letters: a capital after an article begins a name."""
+_GIVES = frozenset("gab gaben gebe geben gebt gib gibst gibt".split())
 
 
 def _table(one: Reading, other: Reading) -> LanguageTable | None:
@@ -36,9 +37,15 @@ def _number_word(one: Reading, i: int, other: Reading, j: int) -> Found:
     plain = kind(one, i + 1) is WORD and len(counted) > 1 and counted == low(other, j + 1)
     parts = table.number_parts | table.numbers.keys() | table.months.keys()
     alone = kind(one, i - 1) is not NUMBER and parts.isdisjoint((counted, low(one, i - 1)))
-    verb = low(one, i) == "sieben" and i - 1 in one.openers and low(one, i - 1) in _THEY
-    heed = low(one, i) == "acht" and one.texts[i + 1].islower()  # gibt acht auf, in acht vor
-    return (1, 1) if plain and alone and not (verb or heed) else None
+    return (1, 1) if plain and alone and not _is_of_a_verb(one, i) else None
+
+
+def _is_of_a_verb(text: Reading, at: int) -> bool:
+    """Whether a German word is no number: *wir sieben* (sift), *gibt acht*, *in acht vor*."""
+    before = low(text, at - 1)
+    if low(text, at) == "sieben":
+        return capital(text, at - 1) or (at - 1 in text.openers and before in _THEY)
+    return low(text, at) == "acht" and (before in _GIVES or text.texts[at + 1].islower())
 
 
 def _month(one: Reading, i: int, other: Reading, j: int) -> Found:

@@ -21,7 +21,8 @@ TABLE = language_table(
     ),
     number_parts=(
         "hundert tausend million millionen milliarde milliarden komma und uhr mal halb "
-        "viertel minus plus"
+        "viertel minus plus abteilung bahn block bus etage gleis halle haus kapitel klasse linie"
+        " nummer reihe seite station stock stufe tor tram zone zug"
     ),
     months=(
         "januar jan jänner",
@@ -69,6 +70,10 @@ TABLE = language_table(
                 ("Der Film heißt drei.", "Der Film heißt 3."),
                 ("Er gibt acht auf sie", "Er gibt 8 auf sie"),
                 ("Er nimmt sich in acht vor ihr", "Er nimmt sich in 8 vor ihr"),
+                ("Er fährt mit Linie drei Stunden.", "Er fährt mit Linie 3 Stunden."),
+                ("Sie gibt acht Kindern und ihm.", "Sie gibt 8 Kindern und ihm."),
+                ("Sie hat acht auf die Kinder.", "Sie hat 8 auf die Kinder."),
+                ("Die Kinder sieben Sand und essen.", "Die Kinder 7 Sand und essen."),
             ),
         ),
         "month": EditPairs(

@@ -17,7 +17,10 @@ TABLE = language_table(
         "dos=2 tres=3 cuatro=4 cinco=5 seis=6 siete=7 ocho=8 nueve=9 diez=10 once=11 doce=12 "
         "veinte=20 treinta=30 cuarenta=40 cincuenta=50"
     ),
-    number_parts="cien ciento mil millón millones coma y horas hora veces medio media menos más",
+    number_parts=(
+        "cien ciento mil millón millones coma y horas hora veces medio media menos más andén aula"
+        " autobús calle clase línea nivel número página piso puerta sala tren zona"
+    ),
     months=(
         "enero ene",
         "febrero feb",
@@ -50,6 +53,7 @@ TABLE = language_table(
                 ("Vive con once amigos en el sur.", "Vive con 12 amigos en el sur."),
                 ("Sale a las tres horas con ella.", "Sale a las 3 horas con ella."),
                 ("No tiene tres perros en casa.", "Tiene 3 perros en casa."),
+                ("Vive en la calle dos años y no sale.", "Vive en la calle 2 años y no sale."),
             ),
         ),
         "month": EditPairs(

@@ -19,7 +19,8 @@ TABLE = language_table(
     ),
     number_parts=(
         "cent cents mille million millions milliard milliards virgule et heures heure fois "
-        "demi moins plus vingts"
+        "demi moins plus vingts au chambre classe ligne niveau numéro page porte quai salle tome"
+        " voie zone"
     ),
     months=(
         "janvier janv",
@@ -50,6 +51,7 @@ TABLE = language_table(
                 ("Il a un ordinateur neuf.", "Il a un ordinateur 9."),
                 ("Elle part à trois heures avec lui.", "Elle part à 3 heures avec lui."),
                 ("Elle n'a pas trois chiens.", "Elle a 3 chiens."),
+                ("Elle est en salle cinq jours.", "Elle est en salle 5 jours."),
             ),
         ),
         "month": EditPairs(

@@ -45,9 +45,21 @@ def _utf8_length(value: str) -> int:
     return len(value) if value.isascii() else len(utf8(value))
 
 
+_FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Letters, signs and marks that nobody sees, such as the blank of Braille."""
+_SELECTORS = range(0xFE00, 0xFE10)
+"""Variation selectors, which only change the character before them."""
+
+
 def _is_blank(value: str) -> bool:
-    """Whether nothing is visible: only white space, control and format characters."""
-    return all(c.isspace() or unicodedata.category(c) in ("Cc", "Cf") for c in value)
+    """Whether nothing is visible: only white space, control and format characters and fillers."""
+    return all(
+        c.isspace()
+        or unicodedata.category(c) in ("Cc", "Cf")
+        or c in _FILLERS
+        or ord(c) in _SELECTORS
+        for c in value
+    )
 
 
 def not_blank(value: str) -> str:

@@ -61,8 +61,12 @@ class RefusedError(PalimpsestError):
 
 
 def no_such_id(some_id: str | None = None) -> str:
-    """The message for an unknown id, or another owner's; HTTP and MCP do not quote the id."""
-    what = "this id" if some_id is None else f"the id {some_id}"
+    """The message for an unknown id, or another owner's; HTTP and MCP do not quote the id.
+
+    Nor is one quoted that has a space: it is the text of a memory, passed by mistake.
+    """
+    quoted = some_id is not None and len(some_id.split()) == 1
+    what = f"the id {some_id}" if quoted else "this id"
     return f"nothing here has {what}: lists, histories and decisions show ids"
 
 

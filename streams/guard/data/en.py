@@ -433,6 +433,19 @@ PLACED = SHOWN | _words(
 """Verbs of posture and motion: after them *close to* is about a place, not about affection."""
 BEFORE_SEEN = _words("is are and with in ,")
 """Words before something seen: not a verb that it could be the object of."""
+COUPLES = frozenset(
+    (
+        "adam/eve antigua/barbuda arts/crafts bacon/eggs bangers/mash barnes/noble bed/breakfast"
+        " black/decker black/white bonnie/clyde bosnia/herzegovina bread/butter brighton/hove"
+        " cheese/crackers cheese/onion cookies/cream country/western dolce/gabbana drum/bass"
+        " ernst/young fish/chips food/drink gin/tonic ham/cheese ham/eggs health/safety"
+        " johnson/johnson law/order mac/cheese macaroni/cheese marks/spencer meat/potatoes"
+        " newfoundland/labrador pen/paper procter/gamble research/development rhythm/blues"
+        " rice/beans rock/roll romeo/juliet rum/coke salt/pepper salt/vinegar simon/garfunkel"
+        " sweet/sour terms/conditions tom/jerry trial/error trinidad/tobago turks/caicos tyne/wear"
+    ).split()
+)
+"""Two words with *and* that may be a single thing: the comma makes two of them."""
 GOATS = _words("goat goats goat's goats' doe does nanny")
 """Animals that have kids."""
 NAMED_BY_OWNERS = (

@@ -193,6 +193,8 @@ def _serial(text: Reading, at: int) -> bool:
     while low(text, items[-1] - 1) == ",":
         items.append(items[-1] - 2)
     before = items[-1] - 1
+    if f"{low(text, at - 1)}/{low(text, at + 2)}" in en.COUPLES:
+        return False
     if len(items) < 3 or kind(text, before) is not WORD or low(text, before) in en.DETERMINERS:
         return False
     if any(kind(text, item) is not WORD for item in items):

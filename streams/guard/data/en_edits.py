@@ -122,7 +122,8 @@ ROWS: tuple[EditRow, ...] = (
         "contraction",
         "a contraction is written out, or lacks its apostrophe",
         "a contraction with one meaning only (*don't*, *can't*, *I'm*, *they're*, *we've*,"
-        " *she'll*); never *'d*, *let's* or a possessive; not in a question",
+        " *she'll*); never *'d*, *let's* or a possessive; neither in a question nor in a title"
+        " (*Do Not Stop*)",
         (
             ("She doesn't eat fish.", "She does not eat fish."),
             ("I'm a baker in Lyon, they say.", "I am a baker in Lyon, they say."),
@@ -230,8 +231,8 @@ ROWS: tuple[EditRow, ...] = (
         "only one of the texts has *that is*, *which is* or *who are* before what is done or"
         " where something is",
         "after a person or thing on a closed list that begins the sentence, with its article and"
-        " at most a colour (after a verb, the place could be the verb's); before a verb in *-ing*,"
-        " or a place",
+        " at most a colour (after a verb, the place could be the verb's); before a verb in"
+        " *-ing*, or a place (not *who is at work*)",
         (
             ("A cat that is in the garden sleeps.", "A cat in the garden sleeps."),
             ("A woman who is holding a cup smiles.", "A woman holding a cup smiles."),
@@ -251,7 +252,7 @@ ROWS: tuple[EditRow, ...] = (
         "only one of the texts has a comma",
         "after a phrase of time that opens a sentence, before a pronoun; before *too* at the end;"
         " before the *and* or *or* of a list at the end of the sentence, of three or more single"
-        " words: all capitalised or none, and all plural or none",
+        " words: all capitalised or none, and all plural or none; not *fish, and chips*",
         (
             ("In the morning, she drinks tea.", "In the morning she drinks tea."),
             ("She likes tea, too.", "She likes tea too."),
@@ -295,7 +296,7 @@ ROWS: tuple[EditRow, ...] = (
         "decimals",
         "a number has zeros after its point, or commas between its thousands",
         "before a currency or a unit of measure, but not of time (*2.10 hours*); never with three"
-        " figures after the point",
+        " figures after the point, nor after a name or *version*",
         (
             ("The parcel weighs 3.50 kg.", "The parcel weighs 3.5 kg."),
             ("She owes 1,200 euros.", "She owes 1200 euros."),
@@ -453,7 +454,8 @@ ROWS: tuple[EditRow, ...] = (
         "before a determiner and a thing on a closed list; before *a*, *an*, *some*, *two* it is"
         " enough that a verb of posture or motion (*stands*, *running*) or a thing precedes;"
         " *near* for *close to* only after such a verb, a person or a thing, and after *is* only"
-        " before *a* or *some* (*she is close to her dog*); never of people or of what is abstract",
+        " before *a* or *some* (*she is close to her dog*); never of people or of what is"
+        " abstract, nor in a text that ranks (*best next to the dog*)",
         (
             ("The mill is next to the bridge.", "The mill is beside the bridge."),
             ("She lives close to the lake.", "She lives near the lake."),
@@ -616,7 +618,8 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "named",
         "*called* for *named*",
-        "after *is* or *are*, before a name that ends the sentence and is not a weekday or month",
+        "after *is* or *are* and a relative, an animal or a thing (*the new captain is named Rex*"
+        " is an appointment), before a name that ends the sentence and is not a weekday or month",
         (("His dog is called Rex.", "His dog is named Rex."),),
         (
             ("Her boss called Tom.", "Her boss is Tom."),

@@ -150,7 +150,8 @@ def _examples(joined: Sequence[Pairing]) -> Iterator[str]:
         if join["reasoning"]:
             yield f"<p>The judge: {text_of(join['reasoning'])}</p>"
         yield f"<p><small>{text_of(join['older'])}, {text_of(join['newer'])}</small></p>"
-        if decision_id := join.get("decision_id"):
+        decision_id = join.get("decision_id")
+        if isinstance(decision_id, str):  # a dry run has none
             yield f"<p>Undo: <code>{UNMERGE} {text_of(decision_id)}</code></p>"
         yield "</li>"
     yield "</ol>"

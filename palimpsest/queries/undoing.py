@@ -306,6 +306,8 @@ class _Naming:
                 return self._taking_out(self.ledger.edges.get(event.id))
             case Reinstated():
                 edge = self.ledger.edges.get(event.data.decision_id)
+                if edge is not None and edge.standing and self._was_withdrawn(event):
+                    return self._withdrawing(edge)
                 if edge is None or edge.over is None or self._restored_with(event):
                     return self._taking_out(edge)
                 return self._unmerging(edge)
@@ -365,7 +367,7 @@ class _Naming:
                 return self._reinstating(event.id)
             case Reversed(data=data) if edge := self.ledger.edges.get(data.decision_id):
                 if data.is_withdrawal:
-                    return WithdrawRequest(a=edge.older.id, b=edge.newer.id, **self.said)
+                    return self._withdrawing(edge)
                 return self._taking_out(edge) if data.withdraws else self._unmerging(edge)
             case Reinstated():
                 return self._reinstating(event.data.decision_id)
@@ -411,6 +413,25 @@ class _Naming:
     def _unmerging(self, edge: Edge) -> UnmergeRequest:
         by = self._by or _last_speaker(self.ledger, [edge])
         return UnmergeRequest(decision_id=edge.id, with_consequences=True, rank=by, **self.said)
+
+    def _withdrawing(self, merge: Edge) -> WithdrawRequest:
+        """Withdraws a merge. Refused if it does not stand: an earlier statement would be withdrawn."""
+        if not merge.standing:
+            _not_undone("the merge is withdrawn")
+        return WithdrawRequest(a=merge.older.id, b=merge.newer.id, **self.said)
+
+    def _was_withdrawn(self, event: Reinstated) -> bool:
+        """Whether the reversal that was taken back had withdrawn a merge, and separated nothing."""
+        found = self._log.find(event.id)
+        assert found is not None, "the event was found by its id"
+        before = self._log.of_owner(event.owner_id, upto=found.position)
+        cuts = [
+            one.event.data
+            for one in before
+            if isinstance(one.event, Reversed)
+            and one.event.data.decision_id == event.data.decision_id
+        ]
+        return cuts[-1].is_withdrawal
 
     def _restored_with(self, event: Reinstated) -> bool:
         """Whether an update's text came back with its join: undoing had withdrawn both."""

@@ -314,6 +314,36 @@ def test_a_withdrawal_of_a_merge_is_done_again_as_a_withdrawal(unnamed: Palimpse
     assert separation(ledger, *(ledger.entries[one] for one in ids[:2])) is None
 
 
+def test_undoing_the_return_of_a_withdrawn_merge_separates_nothing(unnamed: Palimpsest) -> None:
+    ids = four(unnamed)
+    before = living(unnamed)
+    join = merge(unnamed, ids)
+    unnamed.withdraw(ids[0], ids[1])
+    back = str(unnamed.reinstate(join)["undo"])
+    unnamed.undo(back)
+    assert living(unnamed) == before
+    ledger = unnamed.reader.ledger("ada")
+    assert separation(ledger, *(ledger.entries[one] for one in ids[:2])) is None
+    unnamed.redo(back)
+    unnamed.unmerge(decision_id=join)
+    back = str(unnamed.reinstate(join)["undo"])
+    unnamed.undo(back)
+    ledger = unnamed.reader.ledger("ada")
+    assert separation(ledger, *(ledger.entries[one] for one in ids[:2])) is not None
+
+
+def test_a_withdrawal_that_was_not_undone_is_not_done_again(memories: Palimpsest) -> None:
+    """It would withdraw what was stated before the merge."""
+    a, b, *_ = four(memories)
+    memories.separate(a, b)
+    memories.merge(a, b)
+    withdrawn = str(memories.withdraw(a, b)["undo"])
+    with pytest.raises(RefusedError, match="not_undone"):
+        memories.redo(withdrawn)
+    ledger = memories.reader.ledger("ada")
+    assert separation(ledger, ledger.entries[a], ledger.entries[b]) is not None
+
+
 def test_the_id_of_an_undo_with_another_id_is_refused(memories: Palimpsest) -> None:
     ids = four(memories)
     first, second = merge(memories, ids), str(memories.merge(ids[2], ids[3])["decision_id"])

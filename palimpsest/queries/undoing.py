@@ -415,7 +415,7 @@ class _Naming:
         return UnmergeRequest(decision_id=edge.id, with_consequences=True, rank=by, **self.said)
 
     def _withdrawing(self, merge: Edge) -> WithdrawRequest:
-        """Withdraws a merge. Refused if it does not stand: an earlier statement would be withdrawn."""
+        """Withdraws a merge that stands: otherwise an earlier statement would be withdrawn."""
         if not merge.standing:
             _not_undone("the merge is withdrawn")
         return WithdrawRequest(a=merge.older.id, b=merge.newer.id, **self.said)

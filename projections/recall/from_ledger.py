@@ -198,10 +198,12 @@ class Recollection:
             known = self._known[entry.id] = self._looked_at(entry.memory)
             if number is not None and not known.rows:
                 return False
+            if number is not None:
+                self._memories[number] = entry.memory
+            elif known.rows:
+                new.append(entry.memory)
             if known.rows:
                 looked_at.append(known)
-                if number is None:
-                    new.append(entry.memory)
         if new:
             self._number(new)
         self._renew({self._number_of[known.memory.id]: known for known in looked_at})
@@ -228,9 +230,8 @@ class Recollection:
         by = [number for number, known in looked_at.items() for _ in known.rows]
         self._statement_of = np.append(self._statement_of[stay], np.array(rows, np.intp))
         self._by = np.append(self._by[stay], np.array(by, np.intp))
-        for number, (memory, _, _, face) in looked_at.items():
-            self._memories[number] = memory
-            self._faces[number] = -1 if face is None else face
+        for number, known in looked_at.items():
+            self._faces[number] = -1 if known.face is None else known.face
 
     def _look_at_all(self) -> None:
         before, self._known = self._known, {}

@@ -21,7 +21,7 @@ from palimpsest.streams.intake import RawRow, understand
 from palimpsest.streams.intake.parsing import NO_RENAMES
 from palimpsest.streams.write.handlers.check import check
 from palimpsest.streams.write.inputs import Input, Outcome, Submission
-from palimpsest.streams.write.serve import PendingRequest, execute, serve_all, serve_alone
+from palimpsest.streams.write.serve import PendingRequest, execute, serve, serve_all
 
 AWAITED = 500
 """Number of answers polled at once: the first ones only, because answers come in order."""
@@ -115,7 +115,7 @@ class EmbeddedWriter:
             return cast("A_co", check(self.reader.onlooker(), request))
         with self._writing() as session:
             if session is not None:
-                return result(serve_alone(session.writer, PendingRequest(request)))
+                return result(serve(session.writer, [PendingRequest(request)])[0])
         answer: Answer[A_co] = from_json(self._leave_in_inbox("request", _body(request)))
         return result(answer)
 

@@ -109,15 +109,16 @@ class WriterSession:
             raise unusable
         return bool(items)
 
-    def serve_others(self) -> None:
-        """Serve some items once a call of this process is done, which must not fail by them.
+    def serve_others(self) -> bool:
+        """Like `serve`, once a call of this process is done, which must not fail by others' items.
 
         What needs a model that this process cannot use is left to the processes that asked.
         """
         try:
-            self.serve()
+            return self.serve()
         except (ModelError, UsageError) as error:
             _log.warning("what other processes left here waits for a model: %s", error)
+            return False
 
     def _record_uses(self) -> None:
         """Record gathered uses of owners whose last recorded uses are a minute old.

@@ -145,6 +145,7 @@ def test_what_another_process_left_fails_no_call_of_one_that_has_no_model(
             with pytest.raises(ModelError):
                 store.submit([new])
             body = request.model_dump_json(exclude_none=True).encode()
+            assert isinstance(store.writer, EmbeddedWriter)
             [answer] = store.writer._answers_to([inbox.put("request", "inbox", body)])
             assert answer["refused"]["reason"] == "unknown_decision"
         assert store.status()["candidates"] == 4

@@ -94,13 +94,16 @@ class Inbox:
         """Remove and return the gathered uses of owners whose last were taken over a minute ago.
 
         This is for a store whose writer is elsewhere. Uses that are taken count as recorded; a
-        caller that cannot forward them puts them back.
+        caller that cannot forward them puts them back. If the clock went back, uses that were taken
+        before count as old.
         """
-        a_minute_ago = ((datetime.now(UTC) - APART).timestamp(),)
+        now = datetime.now(UTC)
+        recently = (now - APART).timestamp(), now.timestamp()
         taken: dict[str, list[bytes]] = {}
         with self._database.transaction():
             self._database.execute(
-                "DELETE FROM inbox WHERE kind = 'uses' AND answered_at <= ?", a_minute_ago
+                "DELETE FROM inbox WHERE kind = 'uses' AND (answered_at <= ? OR answered_at > ?)",
+                recently,
             )
             recent = self._database.rows(
                 "SELECT origin FROM inbox WHERE kind = 'uses' AND answered_at IS NOT NULL"

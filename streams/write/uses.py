@@ -23,9 +23,13 @@ APART: Final = timedelta(minutes=1)
 
 
 def is_due(ledger: Ledger, now: datetime) -> bool:
-    """Whether the owner's last gathered uses are a minute old, or there are none."""
+    """Whether the owner's last gathered uses are a minute old, or there are none.
+
+    `now` is the clock's time. If the clock went back, it may take long until it has caught up with
+    the last uses, so they count as old, too.
+    """
     recorded = ledger.uses_recorded
-    return recorded is None or now - recorded >= APART
+    return recorded is None or abs(now - recorded) >= APART
 
 
 def comes_too_soon(notice: object, ledger: Ledger, now: datetime) -> bool:

@@ -269,7 +269,7 @@ class Writer:
 
     def _run_notice(self, item: Input, notice: Notice) -> Outcome:
         ledger = self.ledger(notice.owner_id)
-        if comes_too_soon(notice, ledger, ledger.at(self.clock())):
+        if comes_too_soon(notice, ledger, self.clock()):
             self.pending.uses.append(item)
         else:
             self.apply(notice)
@@ -278,7 +278,7 @@ class Writer:
     def record_uses(self, owner_id: str, notices: Iterable[Access]) -> bool:
         """Record an owner's gathered uses as one event; False if they must wait longer."""
         ledger = self.ledger(owner_id)
-        if not is_due(ledger, ledger.at(self.clock())):
+        if not is_due(ledger, self.clock()):
             return False
         whole = added_up(notices, ledger)
         if whole is not None:

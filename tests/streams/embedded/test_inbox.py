@@ -158,6 +158,15 @@ def test_gathered_uses_wait_apart_and_are_taken_once_a_minute(log: Log, inbox: I
     assert log.row("SELECT count(*) FROM inbox WHERE kind = 'uses'") == (1,)
 
 
+def test_uses_are_taken_after_the_clock_went_back(log: Log, inbox: Inbox) -> None:
+    inbox.put("uses", "ada", b"1")
+    assert inbox.take_uses() == {"ada": [b"1"]}
+    inbox.put("uses", "ada", b"2")
+    with log.transaction():
+        log.execute("UPDATE inbox SET answered_at = answered_at + 3600 WHERE body = x''")
+    assert inbox.take_uses() == {"ada": [b"2"]}
+
+
 def test_taking_uses_leaves_the_answers_of_others_alone(log: Log, inbox: Inbox) -> None:
     asked = inbox.put("request", "ada", b"?")
     answer(log, asked, b"!")

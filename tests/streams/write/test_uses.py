@@ -242,3 +242,20 @@ def test_of_reports_that_are_added_up_those_are_left_out_that_are_recorded(
     ledger = fold_owner(log, "ann")
     assert added_up([second, first], ledger) == second
     assert added_up([first], ledger) is None
+
+
+def test_uses_are_recorded_while_a_clock_that_went_back_catches_up(
+    runtime: Embedded | Cluster, clock: Clock
+) -> None:
+    """Else they would wait, more and more of them, until it has."""
+    runtime.take(candidate_row("tea"), used("a", clock.now, tea=1))
+    clock.now -= timedelta(days=30)
+    for number in range(3):
+        clock.now += MINUTE
+        runtime.take(used(f"later {number}", clock.now, tea=2))
+        runtime.look()
+    assert [count for event in runtime.recorded() for count in counts_of(event)] == [1, 2, 2, 2]
+
+
+def counts_of(event: Accessed) -> list[int]:
+    return [use.count for use in event.data.uses or ()]

@@ -124,7 +124,7 @@ class Shell(TyperGroup):
             from palimpsest.contracts.model import in_our_words
 
             error.message = in_our_words(error.message)
-            _print_document(ctx, Problem("usage", str(error)))
+            _print_document(ctx, Problem("usage", error.format_message()))
             raise
         except KeyboardInterrupt:
             problem = Problem("interrupted", "interrupted; what was committed stays")

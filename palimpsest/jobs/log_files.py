@@ -79,7 +79,11 @@ def make_folder(folder: Path) -> None:
 def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None) -> int:
     """Fill a new store from an exported log; leave no store behind if the file is not a log."""
     if not file.is_file():
-        raise UsageError(f"there is no file {file}")
+        raise UsageError(
+            f"{file} is a folder: name the file of an exported log"
+            if file.is_dir()
+            else f"there is no file {file}"
+        )
     new = not (folder / LOG_FILE).exists()
     first = not folder.exists()
     make_folder(folder)

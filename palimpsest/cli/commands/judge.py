@@ -91,7 +91,8 @@ def verifier(
 
     log_to_standard_error(logging.WARNING if once else logging.INFO)
     lower_priority()
-    folder.mkdir(parents=True, exist_ok=True)
+    if folder != settings.store:
+        _make_data_folder(folder)
     work = _run_worker(call, folder, once=once, patience=patience, in_topics=in_topics)
     tally, waiting = asyncio.run(work)
     document = tally.document(waiting)
@@ -113,6 +114,13 @@ def _unanswered(tally: Tally) -> Iterator[str]:
 
 def _reasons(counts: Counter[str]) -> str:
     return ", ".join(f"{reason} ({count})" for reason, count in counts.most_common())
+
+
+def _make_data_folder(folder: Path) -> None:
+    """Make the folder of answers and budget; UsageError if there is something else."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"--data: {folder} is not a folder")
+    folder.mkdir(parents=True, exist_ok=True)
 
 
 def lower_priority() -> None:
@@ -267,7 +275,7 @@ def judge_pairs(
     rules, settings = load_policy(call.settings.policy or "standard").judge, call.settings.judge
     folder = call.settings.over(data=data).data or VERIFIER_FOLDER
     pairs = read_pairs(files, {})
-    folder.mkdir(parents=True, exist_ok=True)
+    _make_data_folder(folder)
     judged = asyncio.run(ask_about_pairs(pairs, rules, settings, folder))
     write_whole(to, b"".join(rows_of(judged)))
     lacking = sum(pair.probability is None for pair in judged)

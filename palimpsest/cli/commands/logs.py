@@ -16,6 +16,7 @@ from palimpsest.cli.invocation import Invocation, invocation
 from palimpsest.contracts.counting import counted
 from palimpsest.contracts.limits import MOST
 from palimpsest.process.output import Progress
+from palimpsest.process.targets import require_targets
 
 STDOUT = "-"
 
@@ -36,6 +37,8 @@ def export_log(
     from palimpsest.jobs.log_files import write_log
 
     call = invocation(context)
+    if str(file) != STDOUT:
+        require_targets({"FILE": file})
     if file.exists() and not force and str(file) != STDOUT:
         raise typer.BadParameter(f"{file} exists already: --force overwrites it")
     with call.store() as store, call.output.progress() as report:

@@ -105,6 +105,34 @@ def test_wrong_usage_is_two(palimpsest: CommandLine, command: str) -> None:
     assert document["error"]["kind"] == "usage"
 
 
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("log import folder", "folder is a folder: name the file of an exported log"),
+        ("log export folder", "FILE: folder is a folder"),
+        ("log export folder --force", "FILE: folder is a folder"),
+        ("log export nowhere/log.jsonl", "FILE: there is no folder nowhere"),
+        ("verifier --once --data rows.jsonl", "--data: rows.jsonl is not a folder"),
+        (
+            "judge pairs rows.jsonl --to j.jsonl --data rows.jsonl",
+            "--data: rows.jsonl is not a folder",
+        ),
+        ("get", "Missing argument 'ID'."),
+        ("list ada --since soon", "Invalid value for '--since': must be a time like"),
+    ],
+)
+def test_a_wrong_call_is_told_in_a_sentence(
+    palimpsest: CommandLine, command: str, told: str
+) -> None:
+    palimpsest.holds(row("a"))
+    palimpsest.file([{"a": "tea", "b": "Tea", "label": "same"}])
+    (palimpsest.folder / "folder").mkdir()
+    error = palimpsest.json(*command.split(), status=2)["error"]
+    assert error["kind"] == "usage"
+    assert error["detail"].startswith(told)
+    assert palimpsest(*command.split()).status == 2
+
+
 def test_a_file_that_is_not_there_is_wrong_usage(palimpsest: CommandLine) -> None:
     ran = palimpsest("ingest", "nowhere.jsonl")
     assert ran.status == 2

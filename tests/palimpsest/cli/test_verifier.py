@@ -163,6 +163,11 @@ def test_it_keeps_its_verdicts_with_the_store_or_beside_a_cluster(
     assert ran == [(Path(folder), in_topics)]
 
 
+def test_without_a_store_it_leaves_none_behind(palimpsest: CommandLine) -> None:
+    assert palimpsest.bare("--store", "missing", "verifier", "--once").status == 4
+    assert not Path("missing").exists()
+
+
 @pytest.mark.parametrize(
     ("fault", "settings", "told"),
     [

@@ -206,7 +206,7 @@ def _members(row: _LabelledRow) -> Iterator[LabelledMember]:
 
 
 def _rows(file: Path, renames: Mapping[str, str]) -> Iterator[_LabelledRow]:
-    renames = in_both_forms(renames)
+    ours: Mapping[str, str] = in_both_forms(renames)
     for number, row in enumerate(RowReader([file]), 1):
         try:
             values = orjson.loads(row.raw)
@@ -219,5 +219,5 @@ def _rows(file: Path, renames: Mapping[str, str]) -> Iterator[_LabelledRow]:
                 f"{file}, row {number}: is not a JSON object, or has more cells than the first line"
             )
         yield _LabelledRow(
-            file, number, {renames.get(name, name): value for name, value in values.items()}
+            file, number, {ours.get(name, name): value for name, value in values.items()}
         )

@@ -8,7 +8,7 @@ import gzip
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from unicodedata import normalize
 
 import pytest
@@ -56,10 +56,13 @@ def test_a_copy_without_duplicates_and_no_store(palimpsest: CommandLine) -> None
     assert not palimpsest.store.exists()
 
 
+Form = Literal["NFC", "NFD"]
+
+
 @pytest.mark.parametrize(("written", "typed"), [("NFC", "NFD"), ("NFD", "NFC")])
 @pytest.mark.parametrize("source", ["rows.csv", "rows.jsonl", "-"])
 def test_a_column_is_found_however_its_accents_are_written(
-    palimpsest: CommandLine, written: str, typed: str, source: str
+    palimpsest: CommandLine, written: Form, typed: Form, source: str
 ) -> None:
     text, user = (normalize(written, name) for name in ("énoncé", "propriété"))
     content = f"{user},{text}\nada,{DOG}\nada,{DOG}\nbob,{DOG}\n"

@@ -10,7 +10,7 @@ import shutil
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 from unicodedata import normalize
 from unittest.mock import Mock
 
@@ -88,9 +88,12 @@ def test_ingest_renames_fields_and_names_the_source(palimpsest: CommandLine) -> 
     assert (shown["owner_id"], shown["text"], shown["source"]) == ("ada", PARIS, "chat")
 
 
+Form = Literal["NFC", "NFD"]
+
+
 @pytest.mark.parametrize(("written", "typed"), [("NFC", "NFD"), ("NFD", "NFC")])
 def test_a_field_is_renamed_however_its_accents_are_written(
-    palimpsest: CommandLine, written: str, typed: str
+    palimpsest: CommandLine, written: Form, typed: Form
 ) -> None:
     file = palimpsest.file([{"owner_id": "ada", normalize(written, "énoncé"): PARIS}])
     answer = palimpsest.json("ingest", file, "--map", f"{normalize(typed, 'énoncé')}=text")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Literal
 from unicodedata import normalize
 
 import pyarrow as pa
@@ -53,9 +54,12 @@ def test_parquet(tmp_path: Path) -> None:
     assert [pair.label for pair in read_pairs([file], {})] == ["same", "different"]
 
 
+Form = Literal["NFC", "NFD"]
+
+
 @pytest.mark.parametrize(("written", "typed"), [("NFC", "NFD"), ("NFD", "NFC")])
 def test_a_column_is_read_however_its_accents_are_written(
-    written: str, typed: str, tmp_path: Path
+    written: Form, typed: Form, tmp_path: Path
 ) -> None:
     file = tmp_path / "pairs.jsonl"
     row = {"a": "tea", "b": "Tea", normalize(written, "égalité"): "same"}

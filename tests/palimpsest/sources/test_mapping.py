@@ -6,7 +6,7 @@ import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from unicodedata import normalize
 
 import numpy as np
@@ -457,9 +457,12 @@ def test_a_blank_name_is_refused(palimpsest: CommandLine) -> None:
     assert palimpsest("import", palimpsest.file([ROW]), "--yes", "--source", " ").status == 2
 
 
+Form = Literal["NFC", "NFD"]
+
+
 @pytest.mark.parametrize(("written", "typed"), [("NFC", "NFD"), ("NFD", "NFC")])
 def test_a_field_is_mapped_however_its_accents_are_written(
-    palimpsest: CommandLine, written: str, typed: str
+    palimpsest: CommandLine, written: Form, typed: Form
 ) -> None:
     text = normalize(written, "énoncé")
     path = palimpsest.file([{"user_id": "ada", text: "Ada sings."}])

@@ -45,6 +45,7 @@ from palimpsest.streams.guard.data.value_words import (
 )
 from palimpsest.streams.guard.reworded import ADDRESS, MAKE, reworded
 from palimpsest.streams.guard.state import as_state, without_since
+from palimpsest.streams.guard.text import korean
 from palimpsest.streams.guard.text.language import is_foreign
 from palimpsest.streams.guard.text.persons import is_also_a_word, is_said_of_somebody
 from palimpsest.streams.guard.text.romance import of_owner
@@ -223,6 +224,8 @@ def _said_elsewhere(said: str, names: tuple[str, ...]) -> str:
     after *ich* is put into the third person. The name must not be an English word, or the text
     would no longer count as one of its language.
     """
+    if not said.isascii() and korean.HANGUL.search(said):
+        return korean.without_owner(said, names)
     own = (name for name in names if name != SPEAKER)
     fit = sorted(name for name in own if is_in_a_table(name, name.casefold().split()))
     who = fit[0] if fit else _spoken(names)

@@ -29,6 +29,7 @@ from palimpsest.streams.guard.data.present_words import (
     SPANISH_IS,
     WAS,
 )
+from palimpsest.streams.guard.text import korean
 from palimpsest.streams.guard.turned import capitalised
 
 _MARKS = frozenset(
@@ -63,6 +64,8 @@ def as_present(text: str) -> str:
     """Rewrite a text to state what holds now; it stays as it is if it tells of no change."""
     if len(text) > LONGEST:
         return text
+    if not text.isascii() and korean.HANGUL.search(text):
+        return korean.as_present(text)
     if not text.isascii() and _KANA_OR_HAN.search(text):
         return (_japanese if _KANA.search(text) else _chinese)(text)
     if _MARKS.isdisjoint(text.casefold().split()):

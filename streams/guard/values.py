@@ -32,6 +32,7 @@ from palimpsest.streams.guard.data.value_words import (
     MORE_LIGHT,
     VALUE_WORDS,
 )
+from palimpsest.streams.guard.text import korean
 from palimpsest.streams.guard.text.tokeniser import SIGN, Kind
 
 Key = tuple[str, ...]
@@ -88,7 +89,9 @@ def value_keys(text: str, lows: Sequence[str], kinds: Sequence[Kind]) -> Iterato
     `lows` and `kinds` are its tokens without the last full stop. A text that asks or negates has no
     keys.
     """
-    if not text.isascii() and _KANA_OR_HAN.search(text):
+    if not text.isascii() and korean.HANGUL.search(text):
+        yield from korean.value_keys(text)
+    elif not text.isascii() and _KANA_OR_HAN.search(text):
         yield from (_japanese if _KANA.search(text) else _chinese)(text.rstrip("。．.!！"))
     else:
         yield from _latin(lows, kinds)
@@ -99,7 +102,7 @@ def is_in_a_table(text: str, lows: Iterable[str]) -> bool:
 
     It need not have a word that the table lists: *Lena studiert in Heidelberg* is too short.
     """
-    if not text.isascii() and _KANA_OR_HAN.search(text):
+    if not text.isascii() and (_KANA_OR_HAN.search(text) or korean.HANGUL.search(text)):
         return True
     words = frozenset(lows)
     if len(words & _PROOF) >= FEWEST:
@@ -111,6 +114,8 @@ def is_in_a_table(text: str, lows: Iterable[str]) -> bool:
 
 def tells_by_a_word(text: str, lows: Iterable[str]) -> bool:
     """Whether a text that is not English has a word that tells of a change."""
+    if not text.isascii() and korean.HANGUL.search(text):
+        return korean.tells_change(text)
     if not text.isascii() and _KANA_OR_HAN.search(text):
         words = VALUE_WORDS["ja" if _KANA.search(text) else "zh"].changed
         return len(text) <= MOST_CHARACTERS and any(word in text for word in words)

@@ -74,6 +74,15 @@ Trabajo en Google. / Actualmente trabajo en Meta.
 Das Meeting ist am Montag um 10 Uhr. / Das Meeting ist am Dienstag um 10 Uhr.
 Mein Name ist seit Mai Lena Berg. / Mein Name ist seit Mai Lena Weber.
 会議は月曜日の10時です。 / 会議は火曜日の10時です。
+나는 부산에 산다. / 나는 대구에 산다.
+저는 부산에 살아요. / 저는 대구에 살고 있습니다.
+민수는 삼성전자에서 일한다. / 민수는 네이버에서 일합니다.
+월세는 85만 원이다. / 월세는 90만 원이에요.
+화요일 저녁마다 요가를 한다. / 목요일 저녁마다 요가를 한다.
+나는 현대 아반떼를 탄다. / 나는 기아 K5를 탄다.
+민수는 고양이 두 마리를 키운다. / 민수는 고양이 세 마리를 키운다.
+내 주치의는 김 선생님이다. / 내 주치의는 이 선생님이다.
+약속은 오후 3시에 있다. / 약속은 오후 4시에 있다.
 Dienstags mache ich Yoga. / Donnerstags mache ich Yoga.
 Los martes por la tarde hago yoga. / Los jueves por la tarde hago yoga.
 Le mardi soir, je fais du yoga. / Le jeudi soir, je fais du yoga.
@@ -124,6 +133,20 @@ Ich lese jetzt ein Buch. / Ich lese jetzt eine Zeitung.
 The meeting was also in Bonn. / The meeting was also in Köln.
 月の石を持っている。 / 火の石を持っている。
 月曜日の会議は10時だ。 / 月曜日の会議は短い。
+민수는 부산에 산다. / 지훈은 부산에 산다.
+민수의 형은 부산에 산다. / 민수의 누나는 부산에 산다.
+민수는 부산에 산다. / 민수는 대구에 살았다.
+민수는 부산에 살지 않는다. / 민수는 대구에 살지 않는다.
+민수는 커피를 마신다. / 민수는 차를 마신다.
+민수는 고기를 좋아한다. / 민수는 생선을 좋아한다.
+민수는 고기를 먹는다. / 민수는 고기를 먹지 않는다.
+민수는 의사다. / 민수는 교사다.
+약속은 3시에 있다. / 약속은 3시까지 있다.
+나는 부산에 산다. / 나는 부산에서 일한다.
+민수는 고양이 두 마리를 키운다. / 민수는 개 두 마리를 키운다.
+회사는 서울에 있다. / 회사는 삼성전자다.
+민수는 부산에 사나요? / 민수는 대구에 사나요?
+지훈이 민수를 돕는다. / 민수가 지훈을 돕는다.
 Montags mache ich Yoga. / Dienstags mache ich Pilates.
 Ada hat zwei Katzen. / Ada hat zwei Hunde.
 Ada a deux chats. / Ada a deux chiens.
@@ -186,6 +209,11 @@ Ana trabaja en Google. / Ana trabajaba en Google, ahora Ana trabaja en Meta.
 兄はグーグルで働いています。 / 兄は辞めて、今はメタで働いています。
 私は大阪に住んでいる。 / 私は今東京に住んでいる。
 私は大阪に住んでいる。 / 兄は以前京都に住んでいたが、私は今は東京に住んでいる。
+나는 부산에 산다. / 나는 대구로 이사했다.
+나는 부산에 산다. / 나는 이제 대구에 산다.
+나는 삼성전자에서 일한다. / 나는 최근에 네이버로 이직했어요.
+월세는 85만 원이다. / 월세가 90만 원으로 올랐다.
+주치의는 김 선생님이다. / 새 주치의는 이 선생님이다.
 Meine Miete beträgt 900 Euro. / Meine Miete ist auf 950 Euro gestiegen.
 Meine Miete beträgt 900 €. / Meine Miete wurde von 900 € auf 1.050,50 € erhöht.
 Mon loyer est de 900 €. / Mon loyer est passé à 1 050,50 €.
@@ -264,6 +292,12 @@ Vive en París. / Ana vivía en Lima, ahora vive en Roma.
 グーグルで働いています。 / それは嘘です。今はメタで働いています。
 村さんはパリに住んでいる。 / 今村さんはローマに住んでいる。
 井さんはパリに住んでいる。 / 今井さんはローマに住んでいる。
+나는 부산에 산다. / 나는 대구로 이사하지 않았다.
+나는 부산에 산다. / 나는 1990년에 대구로 이사했다.
+나는 부산에 산다. / 나는 대구로 이사할 뻔했다.
+나는 부산에 산다. / 지훈은 대구로 이사했다.
+월세는 85만 원이다. / 연봉이 90만 원으로 올랐다.
+주치의는 김 선생님이다. / 새 상사는 이 선생님이다.
 Meine Miete beträgt 900 Euro. / Meine Miete ist nicht auf 950 Euro gestiegen.
 Meine Miete beträgt 900 Euro. / Meine Miete ist fast auf 950 Euro gestiegen.
 Meine Miete beträgt 900 Euro. / Mein Gehalt ist auf 950 Euro gestiegen.
@@ -290,6 +324,7 @@ NAMES = {
     "de": ("Ada", "der Nutzer", "ich"),
     "zh": ("艾达", "用户", "我"),
     "ja": ("エイダ", "ユーザー", "私"),
+    "ko": ("민수", "사용자", "나"),
     "fr": ("Camille", "l'utilisatrice", "je"),
     "es": ("Lucía", "el usuario", "yo"),
 }
@@ -311,6 +346,11 @@ Ada wohnt in Paris. / Ich wohne jetzt in Rom.
 エイダの電話番号は555 0101だ。 / 私の電話番号は555 0199です。
 エイダは月曜日にジムへ行く。 / 私は木曜日にジムへ行きます。
 エイダの家賃は8万円だ。 / 家賃は9万円です。
+""",
+    "ko": """
+민수는 부산에 산다. / 나는 대구에 산다.
+사용자는 삼성전자에서 일한다. / 나는 네이버에서 일해요.
+민수의 월세는 85만 원이다. / 내 월세는 90만 원이다.
 """,
     "fr": """
 Camille a deux chats. / J'ai trois chats.
@@ -335,6 +375,12 @@ OF_OTHERS = {
 エイダの弟は大阪に住んでいる。 / エイダは京都に住んでいる。
 エイダの弟は大阪に住んでいる。 / 妹は京都に住んでいる。
 エイダの母は医者だ。 / エイダは画家だ。
+""",
+    "ko": """
+나는 부산에 산다. / 지훈은 대구에 산다.
+민수의 동생은 부산에 산다. / 민수는 대구에 산다.
+민수의 월세는 85만 원이다. / 지훈의 월세는 90만 원이다.
+민수는 고양이 두 마리를 키운다. / 나는 개 세 마리를 키운다.
 """,
     "fr": """
 J'habite à Nantes. / Eva habite à Rennes.
@@ -361,6 +407,7 @@ Ada wohnt jetzt in Rom. / Ada wohnt in Rom.
 Ada ist nach Rom umgezogen. / Ada ist in Rom.
 Elle habite désormais à Rome. / Elle habite à Rome.
 Ana ha cambiado de trabajo. / Ana tiene un trabajo.
+민수는 대구로 이사했다. / 민수는 대구에 산다.
 エイダはローマに引っ越した。 / エイダはローマに住んでいる。
 她搬到罗马了。 / 她住在罗马。
 """

@@ -185,11 +185,12 @@ def _japanese(text: str) -> Iterator[Key]:
     runs = list(_RUN.finditer(text))
     for run in runs:
         after, counts = text[run.end() :], _counts(run[0])
+        of_one = text[: run.start()].removesuffix("は").endswith(JAPANESE_ONE)
         of_a_day = after.startswith("の") and _DAY.fullmatch(run[0])
-        if not counts and (adds or (after.startswith(JAPANESE_NO_VALUE) and not of_a_day)):
+        fits = of_a_day or (of_one and after.startswith("さん"))
+        if not counts and (adds or (after.startswith(JAPANESE_NO_VALUE) and not fits)):
             continue
         # A verb after the value says enough, because its subject is often left out.
-        of_one = text[: run.start()].removesuffix("は").endswith(JAPANESE_ONE)
         if run is not runs[-1] or len(runs) > (1 if counts or of_one else FEWEST):
             yield ("ja", text[: run.start()], after)
 

@@ -160,6 +160,8 @@ Le lundi, Léa nage. / Le mardi, Zoé nage.
 健太は親切です。 / 健太は病気です。
 母は医者です。 / 母は元気です。
 主治医は高橋先生です。 / 上司は渡辺先生です。
+主治医は佐藤さんです。 / 上司は鈴木さんです。
+隣人は佐藤さんと住む。 / 隣人は鈴木さんと住む。
 """
 PRESENT = """
 I work at Google / I no longer work at Google, I work at Meta now
@@ -226,6 +228,7 @@ Mein Hausarzt heißt Dr. Weber. / Mein neuer Hausarzt heißt Dr. Lang.
 Mon médecin est le docteur Weber. / Mon nouveau médecin est le docteur Lang.
 Mi médica es la doctora Peña. / Mi nueva médica es la doctora Núñez.
 主治医は高橋先生です。 / 新しい主治医は渡辺先生です。
+上司は佐藤さんです。 / 新しい上司は鈴木さんです。
 我的医生是王医生。 / 我的新医生是刘医生。
 """
 NO_PRESENT = """

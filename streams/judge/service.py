@@ -199,6 +199,11 @@ class Service:
                     f"the service has no model {name}, or this is not its address (status 404):"
                     f" look at `model` of [judge] and {place}"
                 )
+            case int(status) if 300 <= status < 400:
+                raise UsageError(
+                    f"the service's address redirects (status {status}), and redirections are not"
+                    " followed: set `base_url` of [judge] to where it leads"
+                )
             case None | 402 | 408 | 409 | 429:
                 return ServiceReply("unavailable", cost, failure.why)
             case status if status >= 500 or failure.no_credit:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from palimpsest.contracts.errors import UsageError
 from palimpsest.streams.judge.prompts import ANSWERS, Name, Prompt, PromptDecision, decision
 from palimpsest.streams.judge.protocols.contract import (
+    REFUSED,
     Asked,
     JudgeMessage,
     NoMessageError,
@@ -102,6 +103,9 @@ class _Decisions:
             for pair, said in found.items()
             if said is not None
         ]
+        refused = any(isinstance(a, dict) and a.get("type") == "refusal" for a in answers.values())
+        if refused and not entries:
+            return JudgeMessage(answer.usage, answer.model, why=REFUSED)
         return JudgeMessage(
             answer.usage,
             answer.model,

@@ -422,8 +422,11 @@ def test_a_function_counts_as_remote_unless_it_says_otherwise(local: bool) -> No
 def test_a_redirection_leads_nowhere(asking: Asking) -> None:
     with JudgeServer() as elsewhere:
         asking.server.always = Fault(307, headers={"location": f"{elsewhere.url}/v1/messages"})
-        assert asking.answers(OPEN) == ["unusable"]
+        with pytest.raises(UsageError, match=r"redirects \(status 307\).*`base_url`"):
+            asking.compare(OPEN)
         assert elsewhere.calls == 0
+        asking.server.always = None
+        assert asking.answers(OPEN) == ["same"], "nothing was cached"
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from palimpsest.cli.demo.judge import Fault
 from palimpsest.contracts.errors import UsageError
 from palimpsest.streams.judge.prompts import ANSWERS, Name, decision, in_json, prompt
+from palimpsest.streams.judge.protocols.contract import REFUSED
 from palimpsest.streams.judge.settings import JudgeSettings, Platform, Protocol
 from tests.streams.judge.asking import RETRIES, Asking, pair, side
 
@@ -388,6 +389,7 @@ def test_what_is_no_answer_decides_nothing(
     [verdict] = by(spoken, asking).compare(SAME)
     assert (verdict.answer, verdict.probability) == ("unusable", None)
     assert verdict.reasoning
+    assert (verdict.reasoning == REFUSED) == kind.startswith(("refusal", "filtered"))
     assert SECRET not in f"{verdict} {caplog.text}"
 
 

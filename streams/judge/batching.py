@@ -17,9 +17,9 @@ from typing import cast
 
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.streams.judge.judge import PairJudge
+from palimpsest.streams.judge.models import is_paid, with_costs_of
 from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.judge.storage import SPENT
-from palimpsest.streams.judge.verdict_costs import is_paid, with_costs_of
 
 _log = logging.getLogger(__name__)
 

@@ -26,9 +26,9 @@ from palimpsest.contracts.questions import (
 from palimpsest.contracts.requests import ComposeRequest, SettleRequest
 from palimpsest.streams.judge.batching import Batcher
 from palimpsest.streams.judge.judge import PairJudge
+from palimpsest.streams.judge.models import at_no_cost, costs_of_both
 from palimpsest.streams.judge.pairs import FAILED, CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.judge.recorded import signed
-from palimpsest.streams.judge.verdict_costs import at_no_cost, costs_of_both
 
 JudgeOf = Callable[[policy.Judge], PairJudge]
 """Returns the judge under a policy's rules."""

@@ -236,8 +236,9 @@ def _resolve(
 ) -> None:
     """Answer, with this verdict in place of the answer's own."""
     if not future.done():
-        pair = isinstance(answer, Verdict)
-        future.set_result(verdict if pair else replace(answer, verdict=verdict))
+        future.set_result(
+            verdict if isinstance(answer, Verdict) else replace(answer, verdict=verdict)
+        )
 
 
 def _fail(future: asyncio.Future[Verdict | CompositionAnswer], error: BaseException) -> None:

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
 from openai import BadRequestError, UnprocessableEntityError
@@ -22,6 +22,7 @@ from palimpsest.streams.judge.protocols.contract import (
     NOT_AS_ASKED,
     REFUSED,
     Asked,
+    IfValid,
     JudgeMessage,
     NoMessageError,
     why_unread,
@@ -39,7 +40,7 @@ _INSTEAD: dict[str, str | None] = {
     "response_format": None,
 }
 """Parameters that some models refuse, and what is sent instead."""
-_ANSWER = re.compile(r'(?<!\\)"answer"\s*:\s*"([a-z]+)"')
+_ANSWER = re.compile(rb'(?<!\\)"answer"\s*:\s*"([a-z]+)"')
 
 
 class _ChatChoice(BaseModel):
@@ -62,12 +63,16 @@ class _Completion(BaseModel):
     usage: Reported = None
 
 
+Byte = Annotated[int, Field(ge=0, le=255)]
+
+
 class _Alternative(BaseModel):
     token: str
     logprob: float
 
 
 class _Token(_Alternative):
+    raw: Annotated[list[Byte] | None, IfValid, Field(alias="bytes")] = None
     top_logprobs: list[_Alternative] = []
 
 
@@ -184,42 +189,58 @@ async def _unrefused(sent: Any, refused: set[str]) -> Any:
 def _probabilities(given: Any, content: str, logprobs: Any, pairs: int) -> dict[int, float]:
     """The probability of *same* for each pair, if the tokens of a complete answer show it."""
     entries = given.get("answers") if isinstance(given, dict) else None
-    places = list(_ANSWER.finditer(content))
+    places = list(_ANSWER.finditer(content.encode()))
     try:
         tokens = _Logprobs.model_validate(logprobs).content
     except ValidationError:
         return {}
-    whole = "".join(token.token for token in tokens) == content
-    if not (whole and isinstance(entries, list) and len(entries) == len(places) == pairs):
+    written = _written(tokens, content.encode())
+    if not (written and isinstance(entries, list) and len(entries) == len(places) == pairs):
         return {}
     found = {
-        entry["pair"]: _of_same(tokens, *place.span(1), answer=place[1])
+        entry["pair"]: _of_same(tokens, written, *place.span(1))
         for entry, place in zip(entries, places, strict=True)
         if isinstance(entry, dict)
         and isinstance(entry.get("pair"), int)
-        and entry.get("answer") == place[1]
+        and entry.get("answer") == place[1].decode()
     }
     return {pair: one for pair, one in found.items() if one is not None}
 
 
-def _of_same(tokens: Sequence[_Token], start: int, end: int, *, answer: str) -> float | None:
-    """The probability of *same* in place of the given answer; None if no alternative has it."""
+def _written(tokens: Sequence[_Token], content: bytes) -> list[bytes]:
+    """What each token writes; empty if that does not add up to the answer.
+
+    A character may take several tokens; then only their bytes show it.
+    """
+    texts = [token.token.encode() for token in tokens]
+    found = texts if b"".join(texts) == content else [bytes(token.raw or ()) for token in tokens]
+    return found if b"".join(found) == content else []
+
+
+def _of_same(
+    tokens: Sequence[_Token], written: Sequence[bytes], start: int, end: int
+) -> float | None:
+    """The probability of *same* in place of the answer from byte `start` to `end`.
+
+    None if no alternative has it.
+    """
     at, logprob = 0, 0.0
-    for token in tokens:
-        before, at = at, at + len(token.token)
+    answer = b"".join(written)[start:end]
+    for token, text in zip(tokens, written, strict=True):
+        before, at = at, at + len(text)
         if before < end and at > start:
-            if answer != "same":
-                lead = token.token[: max(0, start - before)]
-                return _alternative(token, lead)
+            if answer != b"same":
+                return _alternative(token, text[: max(0, start - before)])
             logprob += token.logprob
     return _bounded(logprob)
 
 
-def _alternative(token: _Token, lead: str) -> float | None:
+def _alternative(token: _Token, lead: bytes) -> float | None:
     """The probability that *same* would have begun at this token; `lead` is what precedes it."""
     for other in token.top_logprobs:
-        word = other.token.removeprefix(lead)
-        if other.token.startswith(lead) and word and "same".startswith(word.rstrip('"')[:4]):
+        text = other.token.encode()
+        word = text.removeprefix(lead)
+        if text.startswith(lead) and word and b"same".startswith(word.rstrip(b'"')[:4]):
             return _bounded(other.logprob)
     return None
 

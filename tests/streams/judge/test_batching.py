@@ -191,8 +191,8 @@ def test_what_was_paid_for_before_an_outage_is_counted_once_and_not_lost(
     answers_in_the_end: bool,
 ) -> None:
     """One order was answered, or the first of two judges; what follows takes both from a cache."""
-    paid = {"calls": 1.0, "input_tokens": 5, "cost_usd": 0.5}
-    free = {"calls": 0.0, "input_tokens": 0, "cost_usd": 0.0}
+    paid: dict[str, Any] = {"calls": 1.0, "input_tokens": 5, "cost_usd": 0.5}
+    free: dict[str, Any] = {"calls": 0.0, "input_tokens": 0, "cost_usd": 0.0}
 
     class Halfway(StandIn):
         async def compare(self, pairs: Any) -> list[Verdict]:

@@ -684,6 +684,35 @@ def test_a_probability_is_that_of_the_tokens(
     assert verdict.probability == expected
 
 
+@pytest.mark.parametrize(
+    ("answer", "probability"), [("same", 0.9), ("different", 0.2)], ids=["same", "different"]
+)
+def test_a_character_of_several_tokens_hides_no_probability(
+    chat: Asking, answer: str, probability: float
+) -> None:
+    """Such tokens have no text of their own, only bytes."""
+    dog = "🐕".encode()
+    halves = [{"token": repr(half)[2:-1], "bytes": [*half]} for half in (dog[:2], dog[2:])]
+    before = '{"answers": [{"pair": 1, "reason": "Le chien dit être un '
+    listed: list[dict[str, Any]] = [
+        {"token": before, "bytes": [*before.encode()]},
+        *halves,
+        *(
+            {"token": text, "bytes": [*text.encode()]}
+            for text in ('", "answer": "', answer, '"}]}')
+        ),
+    ]
+    content = [{"logprob": 0.0, "top_logprobs": [], **token} for token in listed]
+    others = [{"token": "same", "logprob": math.log(0.2), "bytes": [*b"same"]}]
+    content[-2] |= {"logprob": math.log(0.9), "top_logprobs": others}
+    whole = f'{before}🐕", "answer": "{answer}"}}]}}'
+    chat.server.always = Fault(
+        change=said(lambda _: whole, choice={"logprobs": {"content": content}})
+    )
+    [verdict] = chat.compare(SAME)
+    assert (verdict.answer, verdict.probability) == (answer, pytest.approx(probability, abs=1e-6))
+
+
 @pytest.mark.parametrize("logprobs", [None, 5, {"content": None}, {"content": [{"token": "x"}]}])
 def test_tokens_that_say_nothing_are_no_probability(chat: Asking, logprobs: object) -> None:
     chat.server.always = Fault(change=said(lambda text: text, choice={"logprobs": logprobs}))

@@ -380,12 +380,15 @@ PRINTED = _words(
 """What is done with papers: *a fashion weekly*, *a daily*."""
 NAMESAKES = _words("april may june august jan jun dec march mar")
 """Months that are also people's names or other words: *before 10 June came home*."""
-MORE = _words("more less better worse fewer faster slower longer shorter later earlier harder")
+MORE = _words(
+    "more less better worse fewer faster slower longer shorter later earlier harder further farther"
+)
 """Comparatives: *eats less every day* may mean less than the day before."""
 COMPARED = MORE | _words("bi semi half almost nearly but")
 """Words that, before *daily*, make a comparison or a compound."""
 RANKED = _words(
-    "best most least worst favourite favorite largest biggest smallest finest hardest easiest"
+    "best most least worst favourite favorite largest biggest smallest finest hardest easiest list"
+    " ranking queue alphabet"
 )
 """Words in whose texts *next to* may mean *second to*."""
 OBJECTS = _words("me you him her it us them")

@@ -385,7 +385,8 @@ class Statements(OpenedStore):
         """
         require_owned(self._reader, owner_id, memory_id)
         speaker = speaker_of(self._reader, memory_id)
-        return self._set_expiry(speaker, optional_moment(until), "person", attribution)
+        asked = digest(f"pin {memory_id} {until}".encode())[:32]  # another may speak for it later
+        return self._set_expiry(speaker, optional_moment(until), "person", attribution, asked)
 
     def renew(
         self,
@@ -405,12 +406,18 @@ class Statements(OpenedStore):
         return self._set_expiry(candidate_id, moment(expires_at), "agent", attribution)
 
     def _set_expiry(
-        self, candidate_id: str, expires_at: datetime | None, rank: Speaker, said: Attribution
+        self,
+        candidate_id: str,
+        expires_at: datetime | None,
+        rank: Speaker,
+        said: Attribution,
+        asked: str | None = None,
     ) -> NewExpiry:
         require_future(self._reader, expires_at)
         return self._writer.ask(
             SetExpiryRequest(
                 request_id=request_id(),
+                asked=asked,
                 candidate_id=candidate_id,
                 expires_at=expires_at,
                 rank=rank,

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from palimpsest import InvalidInputError, Palimpsest, RefusedError, UsageError
 from palimpsest.backends import reader as store_reader
+from palimpsest.contracts.requested import name_request
 from palimpsest.contracts.requests import Selection
 from palimpsest.queries import recall as recalling
 
@@ -236,3 +238,19 @@ def test_the_store_verifies_and_rebuilds(store: Palimpsest, clock: Clock) -> Non
     store.rebuild()
     assert store.sql("SELECT * FROM memories ORDER BY memory_id") == before
     assert store.verify()["differences"] == 0
+
+
+def test_a_pin_delivered_again_is_answered_as_it_was_whoever_speaks_by_then(
+    memories: Palimpsest,
+) -> None:
+    [chess] = memories.submit([{"owner_id": "ada", "text": "Ada plays chess.", "ttl": "9d"}])
+    name = str(uuid4())
+    with name_request(name):
+        first = memories.pin(chess.memory_id)
+    memories.update(chess.memory_id, "Ada plays go.")
+    position = memories.position
+    with name_request(name):
+        assert memories.pin(chess.memory_id) == first
+    assert memories.position == position
+    with name_request(name), pytest.raises(RefusedError, match="id_conflict"):
+        memories.pin(chess.memory_id, until="2099-01-01")

@@ -63,7 +63,9 @@ def as_written(said: str) -> str:
         if sign in said:
             said = pattern.sub(written, said)
     if any(map(str.isdigit, said)):
-        said = _INCH.sub("-inch", _KILOS.sub(" kg", _POUNDS.sub(" pounds", said)))
+        said = _INCH.sub("-inch", _KILOS.sub(" kg", said))
+        if "weigh" in said:  # pounds may also be money
+            said = _POUNDS.sub(" pounds", said)
         said = _CLOCK.sub(lambda found: f"{found[1]}{found[2] or ''} {found[3].lower()}m", said)
         said = _SUM.sub(lambda found: found[0].replace(",", ""), said)
         said = _DATE.sub(_day_first, said)

@@ -149,6 +149,9 @@ Ada likes tea more than Bob. / Ada prefers tea to Bob.
 Ada likes tea more than her brother. / Ada prefers tea to her brother.
 Ada likes swimming more than most people. / Ada prefers swimming to most people.
 Ada likes dogs more than kids. / I prefer dogs to kids.
+Ada owes Bob 20 pounds. / Ada owes Bob 20 lbs.
+Ada lost 20 pounds. / I lost 20 lbs.
+Ada's rent is 900 pounds. / My rent is 900 lbs.
 I would like Rome in spring. / Ada wants Rome in spring.
 I would like skiing. / Ada wants skiing.
 Ada would like her. / Ada wants her.

@@ -14,6 +14,7 @@ from palimpsest.contracts.model import REAL, WHOLE, Flag, Model, Strict, Timesta
 from palimpsest.integrations.mem0.filters import SAID_BY
 from palimpsest.streams.embedded.pipeline import WINDOW
 from palimpsest.streams.extract.conversation import INSTRUCTING, text_of
+from palimpsest.streams.extract.extract import states
 
 Seconds = Annotated[float, Field(ge=0, le=253_402_300_799), REAL]
 """Seconds since 1970, up to the year 9999."""
@@ -105,19 +106,22 @@ class Add(Who):
         return {**time_of(self.timestamp), **last}
 
     def wanted(self) -> list[MessageBody]:
-        """The messages to remember: the user's; with `infer=False`, all but the system's.
+        """The messages to remember: the user's that are more than questions and courtesies.
 
+        With `infer=False`, they are all but the system's.
         UsageError if there are more than fit into one commit: then only some might be kept.
         """
         found = [
-            message
-            for message in self.messages
-            if (message.role == "user" or (not self.infer and message.role not in INSTRUCTING))
-            and message.text().strip()
+            message for message in self.messages if message.text().strip() and self._wants(message)
         ]
         if len(found) > WINDOW:
             raise UsageError(f"a call remembers at most {WINDOW} messages")
         return found
+
+    def _wants(self, message: MessageBody) -> bool:
+        if not self.infer:
+            return message.role not in INSTRUCTING
+        return message.role == "user" and states(message.text())
 
 
 class SearchBody(Arguments):

@@ -106,6 +106,19 @@ def test_a_reset_forgets_every_owner_whatever_the_name(memory: Memory) -> None:
     ]
 
 
+def test_what_is_only_asked_is_remembered_only_without_inference(memory: Memory) -> None:
+    """Else the best answer to a question would always be that question."""
+    talk = [
+        {"role": "user", "content": "Where do I live?"},
+        {"role": "user", "content": [{"type": "text", "text": "Vielen Dank!"}]},
+        {"role": "user", "content": "I moved to Rome. What can I see?"},
+    ]
+    [said] = memory.add(talk, user_id="ada")["results"]
+    assert said["memory"] == "I moved to Rome. What can I see?"
+    assert memory.add("Where do I live?", user_id="ada") == {"results": []}
+    assert len(memory.add(talk, user_id="bob", infer=False)["results"]) == 3
+
+
 def test_all_messages_are_kept_or_none(memory: Memory) -> None:
     for wrong in (["a word", "x" * 40_000], ["a word", 5], [{"content": 5}]):
         with pytest.raises(Exception) as error:  # noqa: PT011 - ours, or a ValueError

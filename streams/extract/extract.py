@@ -34,6 +34,12 @@ _WORD = re.compile(rf"[{_DENSE}]|(?:(?![{_DENSE}])\w)\S*?(?=[\s{_DENSE}]|$)")
 """A word; in Chinese, Japanese and Korean a character counts as one."""
 ANSWERS = 40
 """The number of entries for which an answer has room (`streams.judge.messages.answer_limit`)."""
+_TELLS = re.compile(
+    r"\b(?:I['’](?:m|ve)|I am|(?<!do )(?<!did )I have"
+    r"|(?:that|remember|because|since|but|and) (?:I|we|my|our))\b",
+    re.IGNORECASE,
+)
+"""Words of a question that states something about its speaker."""
 
 
 @dataclass(slots=True)
@@ -119,8 +125,11 @@ def statements(messages: Sequence[Message], about: dict[str, str]) -> list[dict[
 
 
 def states(text: str) -> bool:
-    """Whether a text has a sentence that is neither a question nor a courtesy."""
-    return any(map(_states, sentences_of(text)))
+    """Whether a text has a sentence that is neither a courtesy nor a mere question.
+
+    A question may state something about its speaker: *Can you remember that I'm vegetarian?*
+    """
+    return any(_states(one) or _TELLS.search(one) for one in sentences_of(text))
 
 
 def _states(sentence: str) -> bool:

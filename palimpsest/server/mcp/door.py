@@ -261,7 +261,7 @@ def _failed(error: Exception, name: str, role: Role) -> types.CallToolResult:
     if isinstance(error, ValidationError):
         words += wrong_fields(error, problem)
     tool = tools_of(role).get(name)
-    step = None if tool is None else next_step(problem, tool.takes.model_fields)
+    step = None if tool is None else next_step(problem, tool.fields)
     if step is not None:
         words.append(f"next: {step}")
     return types.CallToolResult(

@@ -122,6 +122,12 @@ class Tool:
         brief: JsonObject = _brief(schema, schema.get("$defs", {}))
         return brief
 
+    @property
+    def fields(self) -> list[str]:
+        """The names of its arguments, required ones first."""
+        fields = self.takes.model_fields
+        return sorted(fields, key=lambda name: not fields[name].is_required())
+
     async def run(self, intents: Intents, arguments: Any) -> Any:
         """Carry the operation out."""
         takes = self.operation.takes

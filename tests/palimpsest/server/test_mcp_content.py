@@ -575,3 +575,13 @@ def test_a_history_names_the_id_that_undoes_each_change(served: Use[None]) -> No
             assert "undo" not in came, "nothing undoes it"
 
     served(used)
+
+
+def test_an_error_lists_required_fields_first(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        async with client(server) as made:
+            for tool, first in (("search_memories", "query"), ("update_memory", "memory_id, text")):
+                told = (await made.call_tool(tool, {"question": "tea"})).content[0]
+                assert f"the fields are {first}, " in str(told), told
+
+    served(used)

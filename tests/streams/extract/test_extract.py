@@ -18,7 +18,7 @@ from palimpsest.cli.main import app
 from palimpsest.contracts.errors import PalimpsestError, TransientError, UsageError
 from palimpsest.contracts.identity import session_of
 from palimpsest.streams.extract.conversation import Message, parts, read_conversation
-from palimpsest.streams.extract.extract import extract_prompt, statements
+from palimpsest.streams.extract.extract import extract_prompt, statements, states
 from palimpsest.streams.judge.settings import JudgeSettings
 from tests.streams.judge.hostile import HOSTILE
 from tests.stub_engine import load_stub
@@ -423,3 +423,19 @@ def test_a_field_of_a_message_that_is_nested_deeply_is_named(field: str) -> None
     line = "{" + ", ".join(f'"{name}": {value}' for name, value in row.items()) + "}"
     with pytest.raises(UsageError, match=f"line 1 is not a message: {field}: "):
         read_conversation([line.encode()])
+
+
+@pytest.mark.parametrize(
+    ("text", "stated"),
+    [
+        ("Where do I live?", False),
+        ("What am I allergic to?", False),
+        ("Do I have a dog? Thank you!", False),
+        ("Was esse ich gern?", False),
+        ("Can you remember that I'm allergic to nuts?", True),
+        ("Did I say that my sister moved to Rome?", True),
+        ("I moved to Rome. What can I see?", True),
+    ],
+)
+def test_a_question_may_state_something(text: str, stated: bool) -> None:
+    assert states(text) is stated

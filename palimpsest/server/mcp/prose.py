@@ -27,7 +27,7 @@ SHORTEST_PREVIEW = 60
 HARMLESS = "\u00a0\u200c\u200d\u3000"
 """Spaces and joiners that languages and emoji need."""
 REPEATS = frozenset({"hash_exact", "recent_capture"})
-"""Decisions that no undo is offered for: the same text cannot be in two memories."""
+"""Decisions that no undo is offered for: it is refused if the two texts are the same."""
 
 REPLACES = EARLIER.format(way="update_memory, its id, this text, merge")
 SIMILAR = "It resembles, and did not join:"

@@ -710,7 +710,8 @@ def test_a_character_of_several_tokens_hides_no_probability(
         change=said(lambda _: whole, choice={"logprobs": {"content": content}})
     )
     [verdict] = chat.compare(SAME)
-    assert (verdict.answer, verdict.probability) == (answer, pytest.approx(probability, abs=1e-6))
+    assert verdict.answer == answer
+    assert verdict.probability == pytest.approx(probability, abs=1e-6)
 
 
 @pytest.mark.parametrize("logprobs", [None, 5, {"content": None}, {"content": [{"token": "x"}]}])

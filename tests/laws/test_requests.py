@@ -125,7 +125,7 @@ def counts_who_asks(patch: pytest.MonkeyPatch) -> None:
 
 def records_looks(patch: pytest.MonkeyPatch) -> None:
     """A dry run is recorded, and has its id from then on."""
-    patch.setattr(answered, "_looks", lambda _request: False)
+    patch.setattr(answered, "is_dry_run", lambda _request: False)
 
 
 def forgets_submissions(patch: pytest.MonkeyPatch) -> None:

@@ -243,14 +243,15 @@ def test_the_store_verifies_and_rebuilds(store: Palimpsest, clock: Clock) -> Non
 def test_a_pin_delivered_again_is_answered_as_it_was_whoever_speaks_by_then(
     memories: Palimpsest,
 ) -> None:
-    [chess] = memories.submit([{"owner_id": "ada", "text": "Ada plays chess.", "ttl": "9d"}])
+    memories.submit([{"owner_id": "ada", "text": "Ada plays chess.", "ttl": "9d"}])
+    chess = memories.list("ada")["memories"][0]["memory_id"]
     name = str(uuid4())
     with name_request(name):
-        first = memories.pin(chess.memory_id)
-    memories.update(chess.memory_id, "Ada plays go.")
+        first = memories.pin(chess)
+    memories.update(chess, "Ada plays go.")
     position = memories.position
     with name_request(name):
-        assert memories.pin(chess.memory_id) == first
+        assert memories.pin(chess) == first
     assert memories.position == position
     with name_request(name), pytest.raises(RefusedError, match="id_conflict"):
-        memories.pin(chess.memory_id, until="2099-01-01")
+        memories.pin(chess, until="2099-01-01")

@@ -53,7 +53,10 @@ _TOKEN = re.compile(
 )
 _UNSPACED = re.compile(f"[{_NO_SPACES}]")
 _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc-\u30fe\u31f0-\u31ff]")
-_HAN_NUMERALS = frozenset("〇零一二三四五六七八九十百千万萬億亿兆两兩")
+_HAN_UNITS = frozenset("〇零十百千万萬億亿兆")
+_HAN_NUMERALS = _HAN_UNITS | frozenset("一二三四五六七八九两兩")
+_WEEKDAY = re.compile(r"(?:[周週]|星期|[礼禮]拜)[一二三四五六]")
+_AFTER_A_LETTER = frozenset("恤歌光線线超股型盤盘領领輪轮級级")
 _IS_LINK = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+")
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'", "‐": "-", "‑": "-", "–": "-"})
 _ARABIC_SIGNS = dict.fromkeys([*range(0x64B, 0x653), 0x670, 0x640])
@@ -134,7 +137,7 @@ def words_of(text: str, *, turkish: bool = False) -> Words:
             continue
         unspaced, follows = found.lastgroup == "unspaced", last == found.start() > 0
         if unspaced:
-            joined = follows and _goes_on(parts[-1], found[0])
+            joined = follows and _goes_on(plain, found.start())
         else:
             joined = not apart and bool(parts) and _one_word(plain[last : found.start()])
         made, place = _read(found, alone=not joined)
@@ -152,17 +155,22 @@ def _one_word(between: str) -> bool:
     return not between or (len(between) == 1 and between in _LINKS)
 
 
-def _goes_on(before: str, character: str) -> bool:
+def _goes_on(plain: str, at: int) -> bool:
     """Whether a character continues a word of katakana, or a number."""
-    if character in _HAN_NUMERALS:
-        return before[-1] in _HAN_NUMERALS or before[-1].isdecimal()
-    return bool(_KATAKANA.match(character) and _KATAKANA.match(before))
+    before, character = plain[at - 1], plain[at]
+    if character not in _HAN_NUMERALS:
+        return bool(_KATAKANA.match(character) and _KATAKANA.match(before))
+    if before in _HAN_NUMERALS and _HAN_UNITS.isdisjoint((before, character)):
+        # 一九九 lists digits; in 张三一直 a name ends, and 三四个 is three or four.
+        return not _HAN_NUMERALS.isdisjoint(plain[max(at - 2, 0) : at - 1] + plain[at + 1 : at + 2])
+    counts = before in _HAN_NUMERALS or before.isdecimal()
+    return counts and not any(_WEEKDAY.fullmatch(plain, at - n, at) for n in (2, 3) if at >= n)
 
 
 def _is_letter_of(before: str, character: str) -> bool:
     """Whether one letter and the katakana or Han after it are one word: Tシャツ, T恤."""
-    is_hiragana = "\u3041" <= character <= "\u309f"
-    return len(before) == 1 and "a" <= before <= "z" and not is_hiragana
+    fits = character in _AFTER_A_LETTER or _KATAKANA.match(character) is not None
+    return len(before) == 1 and "a" <= before <= "z" and fits
 
 
 def _is_particle(word: str) -> bool:

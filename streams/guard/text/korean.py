@@ -15,7 +15,10 @@ LONGEST = 80
 _OWNER = ("나", "저")
 _NOW = re.compile(r"(?<!\S)(?:이제는?|지금은|현재는?|요즘은?) ")
 _NEGATES = re.compile(r"(?<!\S)(?:안|못) |않|없|아니|[?？]")
-_ADDING = re.compile("좋아|싫어|먹|마시|마신|마셔|읽|본다|봤|배우|배운|말하|말한|산다고|샀")
+_ADDING = re.compile(
+    "좋아|싫어|사랑|먹|마시|마신|마셔|읽|본다|봤|듣|배우|배운|공부|가르|말하|말한|산다고|샀|키우|키운"
+    "|만나|만났|안다|연주|친다|원하|원한|즐긴|즐겨|방문|복용|(?<!\\S)(?:간다|갔다)|[을를] [한했]다"
+)
 _WHERE = r"((?:\S+[은는이가] )?)(?:최근에? |얼마 전에? |방금 )?(\S+?)"
 _SUM = r"(\S+?)[이가은는] ((?:\d|[일이삼사오육칠팔구]?[십백천만])[^,.]*?)"
 _LEADS_TO = {
@@ -49,7 +52,9 @@ _PARTICLE = re.compile(r"(\S+?)(에서|에게|으로|에|로|을|를|마다|부�
 _SAME = {"으로": "로", "를": "을"}
 _COUNTED = re.compile(r"[월화수목금토일]요일|\d\S*|한|두|세|네|다섯|여섯|일곱|여덟|아홉|열")
 """Weekdays and numbers, which are values also without a particle."""
-_COPULA = re.compile("(?<![있없하한했었았큰크작많좋싫높낮멀깝쁘])다$")
+_COPULA = re.compile(
+    "(?<![있없하한했었았큰크작많좋싫높낮멀깝쁘답들쉽렵춥덥볍겁짧넓좁롭색])(?<!아프|고프|슬프|빠르|다르|비싸)다$"
+)
 LONGEST_VALUE = 2
 """Maximum number of words of what somebody's only thing is."""
 

@@ -35,11 +35,14 @@ _WORD = re.compile(rf"[{_DENSE}]|(?:(?![{_DENSE}])\w)\S*?(?=[\s{_DENSE}]|$)")
 ANSWERS = 40
 """The number of entries for which an answer has room (`streams.judge.messages.answer_limit`)."""
 _TELLS = re.compile(
-    r"\b(?:I['’](?:m|ve)|I am|(?<!do )(?<!did )I have"
-    r"|(?:that|remember|because|since|but|and) (?:I|we|my|our))\b",
+    r"\b(?:I['’](?:m|ve)|I am|(?<!do )(?<!did )(?<!can )(?<!could )(?<!may )(?<!should )I have"
+    r"|(?:that|remember|because|since|but|and|did you know) (?:I|we|my|our))\b|^as an? "
+    r"|^(?:(?:I|my|we|our|ich|meine?|wir|unsere?|je|mon|ma|mes|nous|yo|mi|mis|vivo|tengo"
+    r"|trabajo) |j['’])(?!question|wonder|was wondering|frage|pregunta)\S+ [^,?¿]+, "
+    r"|^(?:soy|estoy|me llamo) [^,?¿]+, |^(?:我|[나저]는 |[내제] )[^，,?？]{3,}[，,]|^[私僕俺].+が、",
     re.IGNORECASE,
 )
-"""Words of a question that states something about its speaker."""
+"""Words of a question that states something about its speaker: *I live in Rome, where…?*"""
 
 
 @dataclass(slots=True)

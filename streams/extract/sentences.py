@@ -43,7 +43,8 @@ def sentences_of(text: str) -> Iterator[str]:
         if "\n" in found[0] or not _goes_on(last, text, found.end()):
             yield text[start:end]
             start = found.end()
-    yield text[start:]
+    if start < len(text):
+        yield text[start:]
 
 
 def asks(sentence: str) -> bool:

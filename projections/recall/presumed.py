@@ -112,7 +112,7 @@ class PresumedNames:
         elif (named := _NAME.match(text)) and named[1] not in _NO_NAME:
             self._names.add(named[1])
             self._count(predicate(text[named.end() :], of_speaker=False), named[1])
-        elif not text.isascii() and text.startswith(self.ledger.owner_id):
+        elif not self.ledger.owner_id.isascii() and text.startswith(self.ledger.owner_id):
             self._names.add(self.ledger.owner_id)  # in a script without capitals
 
     def _count(self, said: str, who: str) -> None:

@@ -39,7 +39,8 @@ _TELLS = re.compile(
     r"|(?:that|remember|because|since|but|and|did you know) (?:I|we|my|our))\b|^as an? "
     r"|^(?:(?:I|my|we|our|ich|meine?|wir|unsere?|je|mon|ma|mes|nous|yo|mi|mis|vivo|tengo"
     r"|trabajo) |j['’])(?!question|wonder|was wondering|frage|pregunta)\S+ [^,?¿]+, "
-    r"|^(?:soy|estoy|me llamo) [^,?¿]+, |^(?:我|[나저]는 |[내제] )[^，,?？]{3,}[，,]|^[私僕俺].+が、",
+    r"|^(?:soy|estoy|me llamo) [^,?¿]+, |^(?:我|[나저]는 |[내제] )[^，,?？]{3,}[，,]"
+    r"|^[私僕俺].+が、",
     re.IGNORECASE,
 )
 """Words of a question that states something about its speaker: *I live in Rome, where…?*"""

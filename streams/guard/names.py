@@ -58,8 +58,9 @@ _CONTRACTED = {"'m": " is", "'ve": " has", "'ll": " will", "'d like to": " would
 _OUGHT = frozenset("may might shall should shouldn't must mustn't".split())
 """Verbs of requirements: in these, *the user* is nobody in particular."""
 _REQUIRED = re.compile(
-    r"(?: (?:has|have|had|needs?|is|am|was)|'m)"
-    r"(?: (?:allowed|expected|obliged|required|supposed))? to\b"
+    r"(?: (?:do|does|did)(?: not|n't))?(?: (?:has|have|had|needs?|is|am|was)|'m)(?: not)?"
+    r"(?: (?:advised|allowed|asked|bound|encouraged|expected|forced|got|instructed|invited|meant"
+    r"|obliged|prompted|required|supposed))? to\b"
 )
 """The same in several words: *has to*, *is required to*."""
 _THIRDS = (frozenset(THIRD.values()) | NO_NOUNS | SAME | en.FINITE | en.STATES | {"quit"}) - _OUGHT

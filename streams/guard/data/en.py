@@ -341,7 +341,9 @@ MEASURES = _words(
 """Units and currencies before which a number is a quantity; 2.10 hours can be ten past two."""
 SPACED = _words("km kg cm mm")
 """Units written without a space after the number as often as with one."""
-RELEASES = _words("app build release version")
+RELEASES = _words(
+    "app build chapter driver figure firmware kernel library model release router table version"
+)
 """Words before the number of a version, whose zeros count."""
 
 # -- what bars an edit -----------------------------------------------------------------------------
@@ -357,7 +359,8 @@ NUMBER_PARTS = frozenset(NUMBERS) | _words(
     "point minus plus hundred thousand million billion twenty thirty forty fifty sixty seventy"
     " eighty ninety one number no page chapter room section class apartment block box building bus"
     " exit flat floor gate grade lane level line lot part phase platform route row seat stage step"
-    " table terminal track train tram type unit volume ward zone"
+    " table terminal track train tram type unit volume ward zone bay cabin car cell court day desk"
+    " dorm group house hut lab lap office pill shift site studio team week"
 )
 """Words beside which a number is part of another number, or a label."""
 
@@ -382,13 +385,16 @@ NAMESAKES = _words("april may june august jan jun dec march mar")
 """Months that are also people's names or other words: *before 10 June came home*."""
 MORE = _words(
     "more less better worse fewer faster slower longer shorter later earlier harder further farther"
+    " sooner louder quieter higher lower deeper stronger weaker fitter lighter bigger larger"
+    " smaller older younger taller thinner fatter warmer colder hotter cooler calmer nicer cheaper"
+    " closer nearer newer richer poorer safer sweeter brighter darker greater wider smarter"
 )
 """Comparatives: *eats less every day* may mean less than the day before."""
 COMPARED = MORE | _words("bi semi half almost nearly but")
 """Words that, before *daily*, make a comparison or a compound."""
 RANKED = _words(
     "best most least worst favourite favorite largest biggest smallest finest hardest easiest list"
-    " ranking queue alphabet"
+    " rank ranking queue alphabet order age favour favor price speed menu more"
 )
 """Words in whose texts *next to* may mean *second to*."""
 OBJECTS = _words("me you him her it us them")
@@ -443,6 +449,9 @@ COUPLES = frozenset(
         " cheese/crackers cheese/onion cookies/cream country/western dolce/gabbana drum/bass"
         " ernst/young fish/chips food/drink gin/tonic ham/cheese ham/eggs health/safety"
         " johnson/johnson law/order mac/cheese macaroni/cheese marks/spencer meat/potatoes"
+        " abercrombie/fitch bubble/squeak cops/robbers crime/punishment cup/saucer"
+        " dungeons/dragons mint/chip oil/vinegar pride/prejudice sausage/mash scotch/soda"
+        " sense/sensibility smith/wesson snakes/ladders steak/kidney surf/turf war/peace"
         " newfoundland/labrador pen/paper procter/gamble research/development rhythm/blues"
         " rice/beans rock/roll romeo/juliet rum/coke salt/pepper salt/vinegar simon/garfunkel"
         " sweet/sour terms/conditions tom/jerry trial/error trinidad/tobago turks/caicos tyne/wear"

@@ -330,16 +330,12 @@ UNWILLING = frozenset(
 )
 """Verbs before which *every weekend* may mean only some weekends, as after *not*."""
 
-UNEVEN = UNWILLING | frozenset(
+UNEVEN = (UNWILLING | en.MORE) | frozenset(
     (
         "almost nearly sometimes occasionally often frequently"
         " unable fail fails failed lack lacks give gives gave tired sick complains worries dreads"
         " resents regrets"
-        " less least more most fewer better worse longer shorter later sooner faster slower harder"
-        " louder quieter higher lower further farther deeper stronger weaker fitter lighter bigger"
-        " larger smaller older younger taller thinner fatter warmer colder hotter cooler calmer"
-        " nicer cheaper closer nearer newer richer poorer safer sweeter brighter darker greater"
-        " wider smarter increasingly gradually steadily"
+        " least most increasingly gradually steadily"
         " allowed able can could likes may might must needs only should wants would"
         " improves worsens grows shrinks rises falls increases decreases declines progresses"
     ).split()

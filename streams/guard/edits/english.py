@@ -248,7 +248,7 @@ def _date(one: Reading, i: int, other: Reading, j: int) -> Found:
     dated = (i == 0 or low(one, i - 1) in en.DATING) and low(one, i + 2) not in en.RANGING
     if kind(one, i + 2) is NUMBER and is_year(year[0]):
         same = dated and other.texts[j + 2 + comma : j + 3 + comma] == year
-        alone = around.stands_alone(one, i + 3) and low(one, i + 3) != "of"
+        alone = around.stands_alone(one, i + 3) and low(one, i + 3) not in ("of", "or")
         return (3, 3 + comma) if same and alone else None
     after = i + 2
     ends_it = after >= len(one.keys) or kind(one, after) is SIGN

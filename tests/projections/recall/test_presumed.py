@@ -85,6 +85,7 @@ def test_a_statement_is_the_same_of_both_in_any_form(pairs: tuple[tuple[str, str
         ("élodie", ["Élodie habite à Paris.", "J'ai deux chats."], ("je", "Élodie")),
         ("élodie", ["Élodie étudie à Paris.", "J'ai deux chats."], ("je", "Élodie")),
         ("健太", ["健太はパリに住んでいる。", "私は猫を飼っている。"], ("健太", "私")),
+        ("max", ["maximale Größe ist 3", "Ich wohne in Bonn."], ()),
         ("李娜", ["李娜住在成都。", "我有两只猫。"], ("我", "李娜")),
         ("李娜", ["王芳住在成都。", "我有两只猫。"], ()),
     ],

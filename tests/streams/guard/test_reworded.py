@@ -81,6 +81,9 @@ The user has to log in. / I have to log in.
 The user needs to log in. / I need to log in.
 User has to log in. / I have to log in.
 The user is required to log in. / I am required to log in.
+The user does not have to log in. / I do not have to log in.
+The user doesn't need to log in. / I don't need to log in.
+The user is prompted to log in. / I am prompted to log in.
 Ada has a food allergy. / Ada is allergic to foods.
 Ada has a skin allergy. / I am allergic to skin.
 Ada has a severe peanut allergy. / Ada is allergic to peanuts.

@@ -22,7 +22,8 @@ TABLE = language_table(
     number_parts=(
         "hundert tausend million millionen milliarde milliarden komma und uhr mal halb "
         "viertel minus plus abteilung bahn block bus etage gleis halle haus kapitel klasse linie"
-        " nummer reihe seite station stock stufe tor tram zone zug"
+        " gruppe hausnummer nummer raum saal schicht staffel wohnung"
+        " zimmer reihe seite station stock stufe tor tram zone zug"
     ),
     months=(
         "januar jan jänner",
@@ -71,6 +72,7 @@ TABLE = language_table(
                 ("Er gibt acht auf sie", "Er gibt 8 auf sie"),
                 ("Er nimmt sich in acht vor ihr", "Er nimmt sich in 8 vor ihr"),
                 ("Er fährt mit Linie drei Stunden.", "Er fährt mit Linie 3 Stunden."),
+                ("Er liegt in Zimmer drei Tage.", "Er liegt in Zimmer 3 Tage."),
                 ("Sie gibt acht Kindern und ihm.", "Sie gibt 8 Kindern und ihm."),
                 ("Sie hat acht auf die Kinder.", "Sie hat 8 auf die Kinder."),
                 ("Die Kinder sieben Sand und essen.", "Die Kinder 7 Sand und essen."),

@@ -19,7 +19,9 @@ TABLE = language_table(
     ),
     number_parts=(
         "cien ciento mil millón millones coma y horas hora veces medio media menos más andén aula"
-        " autobús calle clase línea nivel número página piso puerta sala tren zona"
+        " autobús bloque equipo"
+        " grupo habitación oficina temporada turno calle clase"
+        " línea nivel número página piso puerta sala tren zona"
     ),
     months=(
         "enero ene",
@@ -54,6 +56,7 @@ TABLE = language_table(
                 ("Sale a las tres horas con ella.", "Sale a las 3 horas con ella."),
                 ("No tiene tres perros en casa.", "Tiene 3 perros en casa."),
                 ("Vive en la calle dos años y no sale.", "Vive en la calle 2 años y no sale."),
+                ("Está en el grupo tres días con ella.", "Está en el grupo 3 días con ella."),
             ),
         ),
         "month": EditPairs(

@@ -19,7 +19,8 @@ TABLE = language_table(
     ),
     number_parts=(
         "cent cents mille million millions milliard milliards virgule et heures heure fois "
-        "demi moins plus vingts au chambre classe ligne niveau numéro page porte quai salle tome"
+        "demi moins plus vingts au bâtiment bureau cellule équipe"
+        " groupe chambre classe ligne niveau numéro page porte quai salle tome"
         " voie zone"
     ),
     months=(
@@ -52,6 +53,7 @@ TABLE = language_table(
                 ("Elle part à trois heures avec lui.", "Elle part à 3 heures avec lui."),
                 ("Elle n'a pas trois chiens.", "Elle a 3 chiens."),
                 ("Elle est en salle cinq jours.", "Elle est en salle 5 jours."),
+                ("Elle est en groupe trois jours.", "Elle est en groupe 3 jours."),
             ),
         ),
         "month": EditPairs(

@@ -73,7 +73,10 @@ class ModelUnusable(ModelError):
 
 
 class ServiceUnavailable(ModelError):
-    """The embedding service does not answer, or its answer has no embeddings."""
+    """The model may be back soon: its service does not answer, or it has just failed.
+
+    An answer without embeddings counts as no answer.
+    """
 
 
 class EngineMissing(ModelError):

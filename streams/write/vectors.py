@@ -11,10 +11,16 @@ from concurrent.futures import Future
 import numpy as np
 from numpy.typing import NDArray
 
-from palimpsest.contracts.errors import ModelError, UsageError
+from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import Vector
 from palimpsest.contracts.policy import Policy
-from palimpsest.streams.embedder import Embedder, Embedding, Engine, require_local
+from palimpsest.streams.embedder import (
+    Embedder,
+    Embedding,
+    Engine,
+    ServiceUnavailable,
+    require_local,
+)
 from palimpsest.streams.write.windows import Window
 
 _log = logging.getLogger(__name__)
@@ -75,14 +81,17 @@ class Vectors:
         return self.of(Window((), texts, future), policy) if future else {}
 
     def required(self, text: str, policy: Policy) -> Vector:
-        """The vector of a text that needs one. Raises the model's error, or ModelError if down."""
+        """The vector of a text that needs one.
+
+        Raises ServiceUnavailable if the model is down; under `stop`, the model's error.
+        """
         if self._is_left_alone(policy):
-            raise ModelError(_DOWN)
+            raise ServiceUnavailable(_DOWN)
         try:
             embedding = self._local(policy).embed_now(text)
         except Exception as error:
             self._continue_without(error, policy)
-            raise ModelError(_DOWN) from error
+            raise ServiceUnavailable(_DOWN) from error
         self._down_until = None
         return self.vector(embedding, policy)
 

@@ -17,6 +17,7 @@ from palimpsest.contracts.events import Decided, Embedded
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.policy import Policy, TokenCheck
 from palimpsest.contracts.requests import CombineRequest, EmbedRequest, SeparateRequest
+from palimpsest.server.problems import problem_of
 from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write import vectors, writer
@@ -336,6 +337,17 @@ def test_a_model_that_is_down_is_not_tried_again_for_each_composed_text(tmp_path
         for number in range(3):
             serve_all(one.writer, [PendingRequest(combine(one, a, b), number)])
     assert plug.asked == 1
+
+
+def test_a_server_says_that_a_composed_text_may_be_asked_for_again(
+    tmp_path: Path, plug: Plug
+) -> None:
+    """502 would say that a repeat fails, too."""
+    with runtime(tmp_path, plug) as one:
+        for _ in ("tried", "left alone"):
+            with pytest.raises(ModelError, match="send the request again") as down:
+                one.writer.content("nora rows to buy bread and milk")
+            assert problem_of(down.value).status == 503
 
 
 def test_a_policy_that_stops_from_now_on_stores_nothing_without_a_vector(tmp_path: Path) -> None:

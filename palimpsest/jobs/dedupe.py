@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 from uuid import uuid4
 
 from palimpsest.backends.writer import StoreWriter
-from palimpsest.contracts.answers import Apart, Concluded, Pairing, RunReport
+from palimpsest.contracts.answers import EMBEDDER_DOWN, Apart, Concluded, Pairing, RunReport
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.events import AnyEvent, Figures, Ran
 from palimpsest.contracts.identity import event_id, run_id, token_of
@@ -116,8 +116,8 @@ async def dedupe(
     """Run the batch rules of the policy in force over every owner or one; returns a summary.
 
     A dry run writes nothing to the log, but asks the judge like a real run, which then finds the
-    answers in the cache. Raises RefusedError if the policy has no batch rules, or if the run would
-    now differ from its plan.
+    answers in the cache. Raises RefusedError if the policy has no batch rules, if the run would now
+    differ from its plan, or if the embedding model is down when a text is composed.
     """
     if wanted.plan is not None and not wanted.dry_run:
         wanted = await _as_shown(writer, judge, wanted, wanted.plan, progress)
@@ -310,7 +310,8 @@ def carry_out(
 ) -> None:
     """Send requests together, or one by one if the writer did not answer in time.
 
-    Requests are idempotent: one that was already carried out has no further effect.
+    Requests are idempotent: one that was already carried out has no further effect. Raises the
+    refusal if the embedding model is down, so that the run is not recorded and can be repeated.
     """
     answers: Sequence[Concluded | Apart | RefusedError | TransientError]
     part = [signed(request, judge) for request in part]
@@ -320,6 +321,8 @@ def carry_out(
         answers = [_one(writer, request) for request in part]
     for request, answer in zip(part, answers, strict=True):
         outcomes.record(request, answer)
+        if isinstance(answer, RefusedError) and answer.reason == EMBEDDER_DOWN:
+            raise answer
 
 
 def _one(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -12,15 +13,18 @@ from palimpsest import Palimpsest
 from palimpsest.api import store
 from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.contracts.answers import Pairing
-from palimpsest.contracts.errors import RefusedError, TransientError
+from palimpsest.contracts.errors import ModelError, RefusedError, TransientError
+from palimpsest.contracts.policy import CosineCheck
 from palimpsest.contracts.requests import AnyRequest, Request
 from palimpsest.evaluation.from_log import labels_of
 from palimpsest.jobs import dedupe
 from palimpsest.jobs.dedupe import plan_of
 from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write import vectors
 from tests.palimpsest.jobs.conftest import STORE_TIME, embedded_alone, unseeing
 from tests.palimpsest.jobs.speaker import Speaker
-from tests.stub_engine import load_stub
+from tests.stub_engine import StubEngine, load_stub
 
 TWINS = (
     "every single morning Ada walks her two old dogs along the river",
@@ -365,3 +369,26 @@ def test_who_needs_no_judge_needs_no_key(ada: Speaker, monkeypatch: pytest.Monke
     ada.say("Ada owns a boat", "Ada owns the boat, a boat")
     ada.under(STORE_TIME)
     assert ada.store.dedupe()["asked"] == {}
+
+
+@embedded_alone
+def test_a_run_that_lacks_the_model_for_a_composed_text_is_not_recorded(
+    ada: Speaker, asking: JudgeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that was done is not repeated, so these memories would wait for the next one."""
+    monkeypatch.setattr(vectors, "RETRY_SECONDS", 0.0)
+    rules = load_policy("replace-or-merge")
+    [check] = rules.checks
+    assert isinstance(check, CosineCheck)
+    gray = check.model_copy(update={"zones": check.zones[1:]})
+    composing = rules.model_copy(update={"embedder_fails": "store", "checks": (gray,)})
+    ada.say(*ONE_WORD_MORE)
+    ada.under(composing)
+    due = datetime(2026, 9, 1, tzinfo=UTC)
+    with monkeypatch.context() as down:
+        down.setattr(StubEngine, "embed", Mock(side_effect=ModelError("unplugged")))
+        with pytest.raises(RefusedError, match="embedder_down"):
+            run(ada, asking, due=due)
+    answer = run(ada, asking, due=due)
+    assert [one["decision"] for one in answer["joined"]] == ["llm_merge"]
+    assert answer["refused"] == []

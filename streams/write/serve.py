@@ -107,8 +107,10 @@ _NAME = re.compile(r"\w{1,40}", re.ASCII)
 _AS_TEXT = {"metadata"}
 """Fields that databases hold as text, so that numbers in them may have any size."""
 ELSEWHERE = "wrong_partition"
-"""The reason with which a partition refuses another partition's requests. It is not recorded: the
-answer to a repeat is the same without it."""
+"""The reason with which a partition refuses another partition's requests."""
+_NOT_RECORDED = {ELSEWHERE, EMBEDDER_DOWN}
+"""Reasons of refusals that are not recorded: another partition's request is refused again anyway,
+and one that lacked the model is executed when it is sent again."""
 
 Handler = Callable[[Any, Any], Any]
 """Runs the commands of a request of one kind on an executor, or on the writer if it has no dry run.
@@ -305,7 +307,7 @@ def _carry_out(writer: Writer, request: Request[A_co]) -> Answer[A_co]:
         answer = Refused(error.reason, error.detail)
     except UsageError as error:
         answer = Misused(str(error))
-    if not (isinstance(answer, Refused) and answer.reason == ELSEWHERE):
+    if not (isinstance(answer, Refused) and answer.reason in _NOT_RECORDED):
         record_answer(writer, request, answer, start if writer.pending is before else 0)
     if judge and writer.pending.events and writer.pending.events[-1][0] is judge:
         writer.pending.events.pop()  # a dry run, or another partition's: nothing is recorded

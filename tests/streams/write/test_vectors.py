@@ -187,6 +187,18 @@ def test_asking_for_vectors_is_refused_while_the_model_is_down(
     assert answer.reason == "embedder_down"
 
 
+def test_asking_for_vectors_again_is_carried_out_once_the_model_is_back(
+    tmp_path: Path, plug: Plug
+) -> None:
+    with runtime(tmp_path, plug) as one:
+        one.submit(*rows_of(LONG))
+        request = PendingRequest(EmbedRequest(request_id=str(uuid4()), owner_id="ann"))
+        [refused] = serve(one.writer, [request])
+        assert isinstance(refused, Refused)
+        plug.plugged = True
+        assert serve(one.writer, [request]) == [Done({"embedded": 1, "left": 0})]
+
+
 def test_a_model_of_another_name_is_no_model_that_is_down(tmp_path: Path, plug: Plug) -> None:
     plug.plugged = True
     plug.model = "another"

@@ -137,7 +137,8 @@ def states(text: str) -> bool:
 
 
 def _states(sentence: str) -> bool:
-    return not (asks(sentence) or is_courtesy(sentence))
+    has_word = _WORD.search(sentence) is not None  # there is none after a 。 that ends a text
+    return has_word and not (asks(sentence) or is_courtesy(sentence))
 
 
 def _payload(part: Sequence[tuple[int, Message]]) -> str:

@@ -451,6 +451,10 @@ def test_a_field_of_a_message_that_is_nested_deeply_is_named(field: str) -> None
         ("我住在罗马，哪里好吃？", True),
         ("私はローマに住んでいますが、どこがいいですか？", True),
         ("나는 로마에 살아, 어디가 맛있어?", True),
+        ("私はどこに住んでいますか？ありがとうございます。", False),
+        ("我住在罗马。我能看什么？", True),
+        ("Where do I live? 🙂", False),
+        ("", False),
     ],
 )
 def test_a_question_may_state_something(text: str, stated: bool) -> None:

@@ -118,7 +118,7 @@ async def _ping(_asked: _Call) -> Row:
 
 
 async def _add(asked: _Call) -> Row:
-    """Add each message as a memory, verbatim: no model is asked."""
+    """Add each message that is wanted as a memory, verbatim: no model is asked."""
     body = asked.body(bodies.Add)
     who = {**body.named(), **body.filters.named()}
     intents = asked.of(parse_filters(who).user_id)

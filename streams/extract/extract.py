@@ -34,16 +34,16 @@ _WORD = re.compile(rf"[{_DENSE}]|(?:(?![{_DENSE}])\w)\S*?(?=[\s{_DENSE}]|$)")
 """A word; in Chinese, Japanese and Korean a character counts as one."""
 ANSWERS = 40
 """The number of entries for which an answer has room (`streams.judge.messages.answer_limit`)."""
-_TELLS = re.compile(
-    r"\b(?:I['’](?:m|ve)|I am|(?<!do )(?<!did )(?<!can )(?<!could )(?<!may )(?<!should )I have"
-    r"|(?:that|remember|because|since|but|and|did you know) (?:I|we|my|our))\b|^as an? "
-    r"|^(?:(?:I|my|we|our|ich|meine?|wir|unsere?|je|mon|ma|mes|nous|yo|mi|mis|vivo|tengo"
-    r"|trabajo) |j['’])(?!question|wonder|was wondering|frage|pregunta)\S+ [^,?¿]+, "
-    r"|^(?:soy|estoy|me llamo) [^,?¿]+, |^(?:我|[나저]는 |[내제] )[^，,?？]{3,}[，,]"
-    r"|^[私僕俺].+が、",
+_ONLY_ASKS = re.compile(
+    r"\W*(?:what|where|when|who|whose|which|why|how|do|does|did|am|is|are|was|were|can|could|should"
+    r"|shall|will|would|may|have|has|wo|wann|wer|wie|warum|welche[rsmn]?|bin|ist|sind|habe|hat|kann"
+    r"|où|quand|qui|que|quoi|comment|pourquoi|quel(?:le)?s?|est-ce|dónde|cuándo|quién|qué|cómo|cuál)"
+    r"\b(?!.*(?:,|\b(?:I['’](?:m|ve)|I am|(?:that|because|since) (?:I|we|my|our)|remember|know)\b))"
+    r"|[^，,、]*(?:什么|什麼|哪|谁|誰|怎|几|吗|嗎|何|どこ|いつ|だれ|どう|どんな|なぜ|か[。？?]"
+    r"|뭐|무엇|어디|언제|누구|어떻게|왜|까[.？?])",
     re.IGNORECASE,
 )
-"""Words of a question that states something about its speaker: *I live in Rome, where…?*"""
+"""The beginning of a question that states nothing, unlike *I live in Rome, where should I eat?*"""
 
 
 @dataclass(slots=True)
@@ -131,9 +131,12 @@ def statements(messages: Sequence[Message], about: dict[str, str]) -> list[dict[
 def states(text: str) -> bool:
     """Whether a text has a sentence that is neither a courtesy nor a mere question.
 
-    A question may state something about its speaker: *Can you remember that I'm vegetarian?*
+    A question may state something about its speaker: *Can you remember that I'm vegetarian?* So
+    only those are left out that begin as mere questions do.
     """
-    return any(_states(one) or _TELLS.search(one) for one in sentences_of(text))
+    return any(
+        _states(one) or (asks(one) and not _ONLY_ASKS.match(one)) for one in sentences_of(text)
+    )
 
 
 def _states(sentence: str) -> bool:

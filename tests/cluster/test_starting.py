@@ -30,7 +30,7 @@ from tests.cluster.test_topics import ask_admin, counts
 from tests.reliability.processes import Forge, until
 from tests.stub_engine import StubEngine
 
-WRONG = "memory.candidates: 8 partitions instead of 4; with another number of partitions owners"
+WRONG = "memory.candidates: 8 partitions instead of 4; with another number of partitions, owners"
 
 
 @pytest.fixture

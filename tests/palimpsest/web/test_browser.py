@@ -235,7 +235,7 @@ def test_a_slow_or_broken_connection_is_told_and_a_key_is_never_carried_out_twic
     ):
         ways[path] = carried_out_unheard
         page.keyboard.press(key)
-        expect(page.locator("#notice")).to_contain_text("may not be recorded")
+        expect(page.locator("#notice")).to_contain_text("may not have been recorded")
         ways.clear()
         press(page, key)
         expect(page.locator("#notice")).to_contain_text(again)

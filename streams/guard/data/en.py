@@ -342,9 +342,10 @@ MEASURES = _words(
 SPACED = _words("km kg cm mm")
 """Units written without a space after the number as often as with one."""
 RELEASES = _words(
-    "app build chapter driver figure firmware kernel library model release router table version"
+    "app build chapter clause driver figure firmware item kernel library model paragraph release"
+    " router rule section step table version"
 )
-"""Words before the number of a version, whose zeros count."""
+"""Words before the number of a version or a section, whose zeros count."""
 
 # -- what bars an edit -----------------------------------------------------------------------------
 
@@ -360,7 +361,8 @@ NUMBER_PARTS = frozenset(NUMBERS) | _words(
     " eighty ninety one number no page chapter room section class apartment block box building bus"
     " exit flat floor gate grade lane level line lot part phase platform route row seat stage step"
     " table terminal track train tram type unit volume ward zone bay cabin car cell court day desk"
-    " dorm group house hut lab lap office pill shift site studio team week"
+    " dorm group house hut lab lap office pill shift site studio team week channel dock episode"
+    " game item lesson option pier question round season stop task tower year"
 )
 """Words beside which a number is part of another number, or a label."""
 

@@ -31,10 +31,9 @@ class Memory:
         return cls(config_dict, **where)
 
     def add(self, messages: Any, *, metadata: Any = None, infer: bool = True, **more: Any) -> Row:
-        """Remember the user's messages that are more than questions and courtesies.
+        """Remember what the user states; with `infer=False`, all but the system's, with roles.
 
-        With `infer=False`, they are all but the system's, with their roles. Adds all of them or
-        none. ValueError if `user_id`, `agent_id` and `run_id` are all missing.
+        Adds all messages or none. ValueError if `user_id`, `agent_id` and `run_id` are all missing.
         """
         body = items.read_messages(messages, metadata=metadata or {}, infer=infer, **more)
         said = [items.speaker_of(message, infer=infer) for message in body.wanted()]

@@ -37,9 +37,9 @@ ANSWERS = 40
 _ONLY_ASKS = re.compile(
     r"\W*(?:what|where|when|who|whose|which|why|how|do|does|did|am|is|are|was|were|can|could|should"
     r"|shall|will|would|may|have|has|wo|wann|wer|wie|warum|welche[rsmn]?|bin|ist|sind|habe|hat|kann"
-    r"|où|quand|qui|que|quoi|comment|pourquoi|quel(?:le)?s?|est-ce|dónde|cuándo|quién|qué|cómo|cuál)"
+    r"|où|quand|qui|que|quoi|comment|pourquoi|quel(?:le)?s?|(?:qu['’])?est-ce|dónde|cuándo|quién|qué|cómo|cuál)"
     r"\b(?!.*(?:,|\b(?:I['’](?:m|ve)|I am|(?:that|because|since) (?:I|we|my|our)|remember|know)\b))"
-    r"|[^，,、]*(?:什么|什麼|哪|谁|誰|怎|几|吗|嗎|何|どこ|いつ|だれ|どう|どんな|なぜ|か[。？?]"
+    r"|(?!.*(?:[记記]住|覚えて[おくも]|기억))[^，,、]*(?:什么|什麼|哪|谁|誰|怎|几|吗|嗎|何|どこ|いつ|だれ|どう|どんな|なぜ|か[。？?]"
     r"|뭐|무엇|어디|언제|누구|어떻게|왜|까[.？?])",
     re.IGNORECASE,
 )

@@ -239,8 +239,8 @@ def _alternative(token: _Token, lead: bytes) -> float | None:
     """The probability that *same* would have begun at this token; `lead` is what precedes it."""
     for other in token.top_logprobs:
         text = other.token.encode()
-        word = text.removeprefix(lead)
-        if text.startswith(lead) and word and b"same".startswith(word.rstrip(b'"')[:4]):
+        word = text.removeprefix(lead).rstrip(b'"')[:4]
+        if text.startswith(lead) and word and b"same".startswith(word):
             return _bounded(other.logprob)
     return None
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -21,7 +22,7 @@ from palimpsest.contracts import policy
 from palimpsest.jobs import questions
 from palimpsest.process import logs
 from palimpsest.streams.judge import batching, worker
-from palimpsest.streams.judge.judge import Judge
+from palimpsest.streams.judge.judge import LOCAL_ONLY, Judge
 from palimpsest.streams.judge.settings import JudgeSettings
 from tests.palimpsest.cli.conftest import ASKS_ALL, CommandLine, Row
 
@@ -166,6 +167,22 @@ def test_it_keeps_its_verdicts_with_the_store_or_beside_a_cluster(
 def test_without_a_store_it_leaves_none_behind(palimpsest: CommandLine) -> None:
     assert palimpsest.bare("--store", "missing", "verifier", "--once").status == 4
     assert not Path("missing").exists()
+
+
+@pytest.mark.parametrize(("left", "status"), [([LOCAL_ONLY], 0), ([LOCAL_ONLY, "too long"], 1)])
+def test_a_question_that_only_a_person_may_answer_is_no_failure(
+    left: list[str], status: int, palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a nightly job would fail for ever."""
+
+    async def run(*_: object, **_how: object) -> tuple[worker.Tally, None]:
+        return worker.Tally(left=Counter(left)), None
+
+    monkeypatch.setattr(judge, "_run_worker", run)
+    monkeypatch.setattr(logs, "log_to_standard_error", lambda _: None)
+    done = palimpsest.bare("--store", "store", "verifier", "--once")
+    assert done.status == status
+    assert LOCAL_ONLY in done.err
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ HAN_CHARACTER = re.compile(f"[{HAN}]")
 _KANA = re.compile(f"[{KANA}]")
 _HIRAGANA = re.compile("[\u3041-\u309f]+")
 _UNIT = re.compile(rf"\d[{HAN}][\u3041-\u309f]")
+_NUMERAL = re.compile("[〇零一二三四五六七八九十百千万萬億亿兆两兩]+")
+"""What a dictionary takes for one number: it reads 五十 in 周五十点."""
 _ELIDED = re.compile(ELIDED.replace("'", "['’]"))
 _NEGATIONS: Final = frozenset({"ない", "ぬ", "ん"})
 """Japanese auxiliaries that are kept: without them, a text would say the opposite."""
@@ -150,6 +152,7 @@ def cuts_words(query: str, text: str, words: Sequence[Morpheme]) -> bool:
         (word.start, word.end)
         for word in words
         if _UNIT.fullmatch(there, max(word.start - 1, 0), word.end) is None
+        and _NUMERAL.fullmatch(there, word.start, word.end) is None
     ]
     return all(
         any(_crosses(place, stretch) for stretch in stretches)

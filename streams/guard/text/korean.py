@@ -16,28 +16,30 @@ _OWNER = ("나", "저")
 _NOW = re.compile(r"(?<!\S)(?:이제는?|지금은|현재는?|요즘은?) ")
 _NEGATES = re.compile(r"(?<!\S)(?:안|못) |않|없|아니|[?？]")
 _ADDING = re.compile(
-    "좋아|싫어|사랑|먹|마시|마신|마셔|읽|본다|봤|듣|배우|배운|공부|가르|말하|말한|산다고|샀|키우|키운"
-    "|만나|만났|안다|연주|친다|원하|원한|즐긴|즐겨|방문|복용|(?<!\\S)(?:간다|갔다)|[을를] [한했]다"
+    "좋아|싫어|사랑|먹|마시|마신|마셔|읽|본다|봤|듣|배우|배운|가르|말하|말한|산다고|샀|키우|키운|만나|만났"
+    "|안다|연주|친다|원하|원한|즐긴|즐겨|방문|복용|(?<!\\S)(?:간다|갔다)"
 )
+_DOING = re.compile("공부|[을를] [한했]다")
+"""Somebody may do several things, but *somewhere* they do one."""
 _WHERE = r"((?:\S+[은는이가] )?)(?:최근에? |얼마 전에? |방금 )?(\S+?)"
-_SUM = r"(\S+?)[이가은는] ((?:\d|[일이삼사오육칠팔구]?[십백천만])[^,.]*?)"
+_SUM = r"((?:\S+의 |내 |제 )?\S+?)[이가은는] ((?:\d|[일이삼사오육칠팔구]?[십백천만])[^,.]*?)"
 _LEADS_TO = {
-    rf"{_WHERE}(?:으로|로) 이사(?:했|갔|왔)(?:다|어요|습니다)": r"\1\2에 산다",
+    rf"{_WHERE}(?:으로|로) 이사(?:했|갔|왔)(?:다|어요?|습니다)": r"\1\2에 산다",
     rf"{_WHERE}(?:으로|로) 이사(?:해|가|와)요": r"\1\2에 산다",
-    rf"{_WHERE}(?:으로|로) 이직(?:했다|했어요|했습니다)": r"\1\2에서 일한다",
-    rf"{_SUM}(?:으로|로) (?:올랐|내렸|바뀌었|변경되었)(?:다|어요|습니다)": r"\1는 \2이다",
+    rf"{_WHERE}(?:으로|로) 이직(?:했다|했어요?|했습니다)": r"\1\2에서 일한다",
+    rf"{_SUM}(?:으로|로) (?:올랐|내렸|바뀌었|변경되었)(?:다|어요?|습니다)": r"\1는 \2이다",
     r"((?:\S+의 |내 |제 )?)새(?:로운)? (\S+[은는] .+)": r"\1\2",
 }
 _LEADS = [(re.compile(told), state) for told, state in _LEADS_TO.items()]
 _CHANGED = re.compile(r"이사|이직|바뀌|바꿨|변경|옮겼|올랐|내렸|(?<!\S)(?:이제|새|더 이상)")
 _PLAIN = {
-    r"(?:합니다|해요|하고 있(?:다|어요|습니다))": "한다",
-    r"(?:삽니다|살아요|살고 있(?:다|어요|습니다))": "산다",
-    r"(?:탑니다|타요|타고 있(?:다|어요|습니다))": "탄다",
-    r"(?:다닙니다|다녀요|다니고 있(?:다|어요|습니다))": "다닌다",
-    r"(?:키웁니다|키워요|키우고 있(?:다|어요|습니다))": "키운다",
-    r"(?:씁니다|써요|쓰고 있(?:다|어요|습니다))": "쓴다",
-    r"있(?:어요|습니다)": "있다",
+    r"(?:합니다|해요|하고 있(?:다|어요?|습니다))": "한다",
+    r"(?:삽니다|살아요?|살고 있(?:다|어요?|습니다))": "산다",
+    r"(?:탑니다|타요|타고 있(?:다|어요?|습니다))": "탄다",
+    r"(?:다닙니다|다녀요|다니고 있(?:다|어요?|습니다))": "다닌다",
+    r"(?:키웁니다|키워요|키우고 있(?:다|어요?|습니다))": "키운다",
+    r"(?:씁니다|써요|쓰고 있(?:다|어요?|습니다))": "쓴다",
+    r"있(?:어요?|습니다)": "있다",
     r"(?:이에요|예요|입니다|이다)": "다",
 }
 _POLITE = [(re.compile(f"{told}$"), plain) for told, plain in _PLAIN.items()]
@@ -55,6 +57,7 @@ _COUNTED = re.compile(r"[월화수목금토일]요일|\d\S*|한|두|세|네|다�
 _COPULA = re.compile(
     "(?<![있없하한했었았큰크작많좋싫높낮멀깝쁘답들쉽렵춥덥볍겁짧넓좁롭색])(?<!아프|고프|슬프|빠르|다르|비싸)다$"
 )
+_AMOUNT = re.compile(r"\d\S*[천만억]|\d+")
 LONGEST_VALUE = 2
 """Maximum number of words of what somebody's only thing is."""
 
@@ -65,11 +68,16 @@ def value_keys(text: str) -> Iterator[tuple[str, ...]]:
         return
     *words, last = as_plain(text).split()
     adds = _ADDING.search(text) is not None and "가장" not in words
+    does = _DOING.search(text) is not None
     for at, word in enumerate(words):
-        before, after = words[:at], [*words[at + 1 :], last]
+        before, after = [*map(_topic, words[:at])], [*words[at + 1 :], last]
+        while _AMOUNT.fullmatch(word) and after[1:] and _AMOUNT.fullmatch(after[0]):
+            del after[0]  # 1만 2천 원
         found = _PARTICLE.fullmatch(word)
         stem, particle = (found[1], found[2]) if found else (word, "")
         counts = _COUNTED.fullmatch(stem) is not None
+        if word[-1] in "을를" and does:
+            found = None
         if counts or (found and not adds):
             yield ("ko", *before, _SAME.get(particle, particle), *after)
         if found and not adds and before and _is_bare_noun(before[-1]):
@@ -77,6 +85,11 @@ def value_keys(text: str) -> Iterator[tuple[str, ...]]:
         of_one = word[-1] in "은는" and word[:-1] in _ONE and all(map(_is_bare_noun, after[:-1]))
         if of_one and len(after) <= LONGEST_VALUE and _COPULA.search(last):
             yield ("ko", *before, word[:-1], "다")
+
+
+def _topic(word: str) -> str:
+    """A word with 는 for 은, which is written after a consonant: 연봉은 and 월세는."""
+    return f"{word[:-1]}는" if word.endswith("은") else word
 
 
 def _is_bare_noun(word: str) -> bool:

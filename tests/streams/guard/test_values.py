@@ -76,6 +76,7 @@ Mein Name ist seit Mai Lena Berg. / Mein Name ist seit Mai Lena Weber.
 会議は月曜日の10時です。 / 会議は火曜日の10時です。
 나는 부산에 산다. / 나는 대구에 산다.
 저는 부산에 살아요. / 저는 대구에 살고 있습니다.
+나는 네이버에서 개발을 한다. / 나는 카카오에서 개발을 한다.
 민수는 삼성전자에서 일한다. / 민수는 네이버에서 일합니다.
 월세는 85만 원이다. / 월세는 90만 원이에요.
 화요일 저녁마다 요가를 한다. / 목요일 저녁마다 요가를 한다.
@@ -224,6 +225,9 @@ Ana trabaja en Google. / Ana trabajaba en Google, ahora Ana trabaja en Meta.
 나는 부산에 산다. / 나는 이제 대구에 산다.
 나는 삼성전자에서 일한다. / 나는 최근에 네이버로 이직했어요.
 월세는 85만 원이다. / 월세가 90만 원으로 올랐다.
+시급은 1만 원이다. / 시급이 1만 2천 원으로 올랐다.
+내 시급은 1만 원이다. / 내 시급이 1만 2천 원으로 올랐어.
+나는 부산에 살고 있어. / 나는 대구로 이사했어.
 주치의는 김 선생님이다. / 새 주치의는 이 선생님이다.
 Meine Miete beträgt 900 Euro. / Meine Miete ist auf 950 Euro gestiegen.
 Meine Miete beträgt 900 €. / Meine Miete wurde von 900 € auf 1.050,50 € erhöht.

@@ -18,7 +18,7 @@ from palimpsest.contracts.candidate import MAX_TEXT_BYTES
 from palimpsest.contracts.identity import session_of
 from palimpsest.streams.extract.conversation import Message, parts
 from palimpsest.streams.extract.courtesies import is_courtesy
-from palimpsest.streams.extract.sentences import asks, sentences_of
+from palimpsest.streams.extract.sentences import asks, only_asks, sentences_of
 from palimpsest.streams.judge.prompts import Prompt, tool
 from palimpsest.streams.search.content import HAN, KANA
 
@@ -34,16 +34,6 @@ _WORD = re.compile(rf"[{_DENSE}]|(?:(?![{_DENSE}])\w)\S*?(?=[\s{_DENSE}]|$)")
 """A word; in Chinese, Japanese and Korean a character counts as one."""
 ANSWERS = 40
 """The number of entries for which an answer has room (`streams.judge.messages.answer_limit`)."""
-_ONLY_ASKS = re.compile(
-    r"\W*(?:what|where|when|who|whose|which|why|how|do|does|did|am|is|are|was|were|can|could|should"
-    r"|shall|will|would|may|have|has|wo|wann|wer|wie|warum|welche[rsmn]?|bin|ist|sind|habe|hat|kann"
-    r"|où|quand|qui|que|quoi|comment|pourquoi|quel(?:le)?s?|(?:qu['’])?est-ce|dónde|cuándo|quién|qué|cómo|cuál)"
-    r"\b(?!.*(?:,|\b(?:I['’](?:m|ve)|I am|(?:that|because|since) (?:I|we|my|our)|remember|know)\b))"
-    r"|(?!.*(?:[记記]住|覚えて[おくも]|기억))[^，,、]*(?:什么|什麼|哪|谁|誰|怎|几|吗|嗎|何|どこ|いつ|だれ|どう|どんな|なぜ|か[。？?]"
-    r"|뭐|무엇|어디|언제|누구|어떻게|왜|까[.？?])",
-    re.IGNORECASE,
-)
-"""The beginning of a question that states nothing, unlike *I live in Rome, where should I eat?*"""
 
 
 @dataclass(slots=True)
@@ -123,7 +113,8 @@ def statements(messages: Sequence[Message], about: dict[str, str]) -> list[dict[
         for number, message in numbered
         if message.role == "user"
         for sentence in sentences_of(message.content)
-        if len(_WORD.findall(sentence)) >= FEWEST_WORDS and _states(sentence)
+        if len(_WORD.findall(sentence)) >= FEWEST_WORDS
+        and not (asks(sentence) or is_courtesy(sentence))
     ]
     return _read({"memories": stated}, numbered, about).rows
 
@@ -131,17 +122,11 @@ def statements(messages: Sequence[Message], about: dict[str, str]) -> list[dict[
 def states(text: str) -> bool:
     """Whether a text has a sentence that is neither a courtesy nor a mere question.
 
-    A question may state something about its speaker: *Can you remember that I'm vegetarian?* So
-    only those are left out that begin as mere questions do.
+    A question may state something about its speaker: *Can you remember that I'm vegetarian?*
     """
     return any(
-        _states(one) or (asks(one) and not _ONLY_ASKS.match(one)) for one in sentences_of(text)
+        _WORD.search(one) and not (only_asks(one) or is_courtesy(one)) for one in sentences_of(text)
     )
-
-
-def _states(sentence: str) -> bool:
-    has_word = _WORD.search(sentence) is not None  # there is none after a 。 that ends a text
-    return has_word and not (asks(sentence) or is_courtesy(sentence))
 
 
 def _payload(part: Sequence[tuple[int, Message]]) -> str:

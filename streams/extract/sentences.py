@@ -31,6 +31,20 @@ _ASKS = re.compile(
     r"|[吗嗎][。.!！…]*$|(?:습|입|합)니까[.!…]*$"
 )
 """How a question ends: Japanese, Chinese and formal Korean ask with or without a question mark."""
+_OPENERS = (
+    "what where when who whose which why how do does did am is are was were can could should shall"
+    " will would may have has wo wann wer wie warum welche welcher welches welchem welchen bin ist"
+    " sind habe hat kann où quand qui que quoi comment pourquoi quel quelle quels quelles est-ce"
+    " qu'est-ce qu’est-ce dónde cuándo quién qué cómo cuál"
+).split()
+_ONLY_ASKS = re.compile(
+    rf"\W*(?:{any_of(_OPENERS)})\b"
+    r"(?!.*(?:,|\b(?:I['’](?:m|ve)|I am|(?:that|because|since) (?:I|we|my|our)|remember|know)\b))"
+    r"|(?!.*(?:[记記]住|覚えて[おくも]|기억))[^，,、]*(?:什么|什麼|哪|谁|誰|怎|几|吗|嗎"
+    r"|何|どこ|いつ|だれ|どう|どんな|なぜ|か[。？?]|뭐|무엇|어디|언제|누구|어떻게|왜|까[.？?])",
+    re.IGNORECASE,
+)
+"""How a question begins that states nothing, unlike *I live in Rome, where should I eat?*"""
 
 
 def sentences_of(text: str) -> Iterator[str]:
@@ -50,6 +64,11 @@ def sentences_of(text: str) -> Iterator[str]:
 def asks(sentence: str) -> bool:
     """Whether a sentence is a question."""
     return _ASKS.search(sentence) is not None
+
+
+def only_asks(sentence: str) -> bool:
+    """Whether a sentence is a question that states nothing: it begins as such questions do."""
+    return asks(sentence) and _ONLY_ASKS.match(sentence) is not None
 
 
 def _goes_on(end: str, text: str, at: int) -> bool:

@@ -176,7 +176,7 @@ def _renamed(row: Row, renames: Mapping[str, str]) -> Row:
     for theirs, value in {name: row.pop(name) for name in renames if name in row}.items():
         ours = renames[theirs]
         if ours in row:
-            raise InvalidInputError("field", f"{ours}: the row has it twice, also as {theirs}")
+            raise InvalidInputError("field", f"{ours}: it is in the row twice, also as {theirs}")
         row[ours] = value
     return row
 

@@ -439,7 +439,7 @@ def _meaning(error: sqlite3.DatabaseError, path: Path) -> PalimpsestError:
 def repack(path: Path) -> None:
     """Rewrite a log in large pages, which makes it a quarter to a third smaller.
 
-    No process may have it open.
+    It must not be open in any process.
     """
     with _database_errors(path), closing(sqlite3.connect(path, isolation_level=None)) as log:
         log.execute("PRAGMA journal_mode=DELETE")

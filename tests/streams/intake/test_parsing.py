@@ -395,7 +395,7 @@ def test_a_renamed_field_is_named_as_ours_where_its_number_is_none_of_json() -> 
 
 
 def test_a_field_may_not_come_by_two_names() -> None:
-    with pytest.raises(InvalidInputError, match="text: the row has it twice, also as memory"):
+    with pytest.raises(InvalidInputError, match="text: it is in the row twice, also as memory"):
         parse(row(memory=SECRET), source="f", renames={"memory": "text"})
 
 
@@ -498,5 +498,5 @@ def test_a_mapping_may_name_all_fields_and_swap_two() -> None:
     kept = parse(row(), source="f", renames={"owner_id": "owner_id", "text": "text"})
     assert isinstance(kept, Candidate)
     assert kept.text == "Ann lives in Oslo."
-    with pytest.raises(InvalidInputError, match="text: the row has it twice, also as body"):
+    with pytest.raises(InvalidInputError, match="text: it is in the row twice, also as body"):
         parse(row(body="Ann"), source="f", renames={"text": "text", "body": "text"})

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -33,6 +34,15 @@ def both(asking: Asking) -> tuple[list[Verdict], list[Verdict]]:
 
 def beside(asking: Asking) -> Judge:
     return Judge.beside(asking.folder, asking.rules, asking.settings, lambda: asking.now)
+
+
+async def interrupt(asking: Asking, call: Coroutine[Any, Any, object]) -> None:
+    """Cancel a call of the judge once its service was asked."""
+    task = asyncio.create_task(call)
+    await until_asked(asking)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
 
 def test_two_judges_at_once_ask_about_a_pair_once(asking: Asking) -> None:
@@ -104,11 +114,7 @@ def test_an_answer_that_arrives_as_the_process_stops_is_paid_for_once(
     asking.server.always = Fault(delay=0.3)
 
     async def stop(judge: Judge) -> None:
-        task = asyncio.create_task(judge.compare([CHANGED]))
-        await until_asked(asking)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        await interrupt(asking, judge.compare([CHANGED]))
         assert judge.budget.spent().calls == 1
 
     asking.by(stop)
@@ -122,11 +128,7 @@ def test_a_composition_that_arrives_as_the_process_stops_is_paid_for_once(asking
     asking.server.always = Fault(delay=0.3)
 
     async def stop(judge: Judge) -> None:
-        task = asyncio.create_task(judge.compose(SOURCES))
-        await until_asked(asking)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        await interrupt(asking, judge.compose(SOURCES))
 
     asking.by(stop)
     assert asking.by(lambda judge: judge.compose(SOURCES)).text
@@ -140,11 +142,7 @@ def test_an_answer_that_takes_long_does_not_keep_a_process_from_stopping(
     asking.server.always = Fault(delay=3600)
 
     async def stop(judge: Judge) -> None:
-        task = asyncio.create_task(judge.compare([CHANGED]))
-        await until_asked(asking)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        await interrupt(asking, judge.compare([CHANGED]))
         assert judge.budget.spent().calls == 1, "the service may have answered it, and bill it"
 
     asking.by(stop)

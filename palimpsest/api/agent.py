@@ -196,11 +196,11 @@ class Agent:
 
     def end_session(self, session_id: str) -> Session:
         """Report that a conversation ended."""
-        return self._store.end_session(self.owner_id, session_id)
+        return self._store.end_session(self.owner_id, session_id, actor=self._actor)
 
     def compact_session(self, session_id: str) -> Session:
         """Report that a conversation was compacted."""
-        return self._store.compact_session(self.owner_id, session_id)
+        return self._store.compact_session(self.owner_id, session_id, actor=self._actor)
 
     def _seen(self, answer: Answer) -> Answer:
         """An answer without forgotten texts."""

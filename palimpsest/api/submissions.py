@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 from pydantic import Field
 
-from palimpsest.api.arguments import Id, Place, ignore_progress
+from palimpsest.api.arguments import Attribution, Id, Place, ignore_progress
 from palimpsest.api.calls import check_calls, run_to_end, takes_own_turns
 from palimpsest.api.offers import Candidate, Candidates, IfInvalid, Offer, fields_of, read_offer
 from palimpsest.api.opened import OpenedStore, late_settings
@@ -265,7 +265,9 @@ class Submissions(OpenedStore):
         require_owned(self._reader, owner_id, candidate_id)
         return self._writer.ask(AccessRequest(request_id=request_id(), candidate_id=candidate_id))
 
-    def end_session(self, owner_id: Name, session_id: Name) -> Session:
+    def end_session(
+        self, owner_id: Name, session_id: Name, **attribution: Unpack[Attribution]
+    ) -> Session:
         """Record that a session ended; returns the figures of its consolidation, if any."""
         return self._writer.ask(
             SessionRequest(
@@ -273,10 +275,13 @@ class Submissions(OpenedStore):
                 request="end_session",
                 owner_id=owner_id,
                 session_id=session_id,
+                **attribution,
             )
         )
 
-    def compact_session(self, owner_id: Name, session_id: Name) -> Session:
+    def compact_session(
+        self, owner_id: Name, session_id: Name, **attribution: Unpack[Attribution]
+    ) -> Session:
         """Record that a session's conversation was compacted: recall may return its texts again."""
         return self._writer.ask(
             SessionRequest(
@@ -284,6 +289,7 @@ class Submissions(OpenedStore):
                 request="compact",
                 owner_id=owner_id,
                 session_id=session_id,
+                **attribution,
             )
         )
 

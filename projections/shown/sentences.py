@@ -102,10 +102,24 @@ def did(event: AnyEvent, back: TakenBack | None = None) -> str:
             return f"nothing changed: {event.data.request}"
         case Erased():
             return "its text was destroyed; its id and its joins stay"
-        case Invalid() | SessionEnded() | Compacted() | Ran() | PolicySet():
-            return ""
-        case AuditOpened() | AuditLabelled() | Certified() | JudgeSet():
-            return ""
+        case Invalid():
+            return "a row was not stored, because it breaks a rule"
+        case SessionEnded():
+            return "a session ended"
+        case Compacted():
+            return "the conversation of a session was compacted"
+        case Ran():
+            return "a batch run ended"
+        case PolicySet():
+            return "a policy was put in force"
+        case JudgeSet():
+            return "a judge was put in force"
+        case AuditOpened():
+            return "an audit was opened"
+        case AuditLabelled():
+            return "a pair of an audit was labelled"
+        case Certified():
+            return "an audit was certified"
         case _:
             assert_never(event)
 

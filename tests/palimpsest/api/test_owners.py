@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -134,6 +135,15 @@ def test_an_agent_remembers_corrects_and_forgets(memories: Palimpsest) -> None:
     assert ada.show(str(second.memory_id))["face"] == "Ada has a dog"
     [event, *_] = reversed(memories.history(str(second.memory_id))["events"])
     assert event["actor"] == "helper"
+
+
+def test_a_consolidation_has_the_actor_who_ended_the_session(tmp_path: Path) -> None:
+    with Palimpsest.open(tmp_path / "store", policy="layered") as memories:
+        memories.agent("ada", actor="helper").end_session("s")
+        memories.end_session("ada", "t", actor="grace")
+        told = memories.changes("ada")["changes"]
+    ran = [(one["did"], one["actor"]) for one in told if one["event"] == "ran"]
+    assert ran == [("a batch run ended", "helper"), ("a batch run ended", "grace")]
 
 
 def test_an_agent_cannot_overrule_a_person_nor_reach_another(

@@ -69,7 +69,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "check": {"candidate": {"owner_id": "ada", "text": "She moved."}, "source": "s"},
     "dedup_result": {"candidate": {"owner_id": "ada", "text": "She moved."}, "source": "s"},
     "check_duplicate": {"candidate": {"owner_id": "ada", "text": "She moved."}, "source": "s"},
-    "compact_session": {"owner_id": "ada", "session_id": "s"},
+    "compact_session": {"owner_id": "ada", "session_id": "s", **SAID},
     "compose": {"request": COMPOSING},
     "confirm": {"decision_id": A, "owner_id": "ada", **SAID},
     "dead_letter": {"letter_id": A},
@@ -96,7 +96,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "embed_with": {"model": "own", "embedder": unusable, "progress": nothing},
     "plan_embedding": {"model": "own", "embedder": unusable},
     "switch_model": {"model": "unheard-of", "policy": None, "actor": "grace"},
-    "end_session": {"owner_id": "ada", "session_id": "s"},
+    "end_session": {"owner_id": "ada", "session_id": "s", **SAID},
     "export_log": {"file": "exported.jsonl", "progress": nothing},
     "find": {
         "owner_id": "ada",

@@ -79,15 +79,15 @@ SAID = {
     "erased": "its text was destroyed; its id and its joins stay",
     "redecided": "decided again without a join that was taken out: joined another candidate,"
     " whose wording stays the face",
-    "invalid": "",
-    "session_ended": "",
-    "compacted": "",
-    "ran": "",
-    "policy_set": "",
-    "judge_set": "",
-    "audit_opened": "",
-    "audit_labelled": "",
-    "certified": "",
+    "invalid": "a row was not stored, because it breaks a rule",
+    "session_ended": "a session ended",
+    "compacted": "the conversation of a session was compacted",
+    "ran": "a batch run ended",
+    "policy_set": "a policy was put in force",
+    "judge_set": "a judge was put in force",
+    "audit_opened": "an audit was opened",
+    "audit_labelled": "a pair of an audit was labelled",
+    "certified": "an audit was certified",
 }
 
 

@@ -23,6 +23,7 @@ from palimpsest.streams.guard.data.name_words import (
     NO_NOUNS,
     NOT_VERBS,
     NOTED,
+    NUMBERED,
     OTHER_TIMES,
     PLAIN,
     PRONOUNS,
@@ -51,6 +52,7 @@ from palimpsest.streams.guard.text.persons import is_also_a_word, is_said_of_som
 from palimpsest.streams.guard.text.romance import of_owner
 from palimpsest.streams.guard.turned import capitalised, turned
 from palimpsest.streams.guard.values import is_in_a_table
+from palimpsest.streams.guard.written import SHORT_MONTHS
 
 _ARTICLES = frozenset({"the", "a", "an"})
 _FIRST = frozenset("i me my mine myself".split())
@@ -73,7 +75,10 @@ _NOT_PRESENT = OTHER_TIMES | NOT_VERBS
 _NO_NOUN = en.FINITE | en.PREPOSITIONS | en.CLAUSES | en.PASTS | VERBS | PRONOUNS
 _SAYS_MORE = re.compile(r"[?!\"“”«»()\[\]{}<>`\n\t]|[;:](?=\s)|[.](?=\s)")
 """Signs of more than one plain sentence: a question, a quotation or an addition."""
-_ADDRESSES = re.compile(rf"\b{ADDRESS}(?=\s)|(?<= (?:at|in|of|to) )St\.(?= [A-Z])|\S+@\S+")
+_ADDRESSES = re.compile(
+    rf"\b{ADDRESS}(?=\s)|(?<= (?:at|in|of|to) )St\.(?= [A-Z])|\S+@\S+"
+    rf"|\b(?:{any_of(NUMBERED)}) no\.(?=\s)|\b(?:{SHORT_MONTHS})\.(?= [1-9])"
+)
 """The full stop of *Dr.* or *St. Mary* ends no sentence, and a name in an email is ignored."""
 _POSSESSIVE = re.compile(r"\b(?:my|his|her|their)\b")
 

@@ -50,7 +50,7 @@ from palimpsest.streams.guard.written import MONTH, as_written
 
 ADDRESS = r"(?:Dr|Mr|Mrs|Ms|Prof)\b\.?"
 """A form of address, with the full stop of its abbreviation or without."""
-NAME = rf"(?:{ADDRESS} |St\. )?[^\W\d_a-z][\w'\-]*(?: [^\W\d_a-z][\w\-]*){{0,2}}"
+NAME = rf"(?:{ADDRESS} |St\.? )?[^\W\d_a-z][\w'\-]*(?: [^\W\d_a-z][\w\-]*){{0,2}}"
 """One to three words that begin with a capital."""
 
 MAKE = r"[a-z\-]*[A-Z0-9][\w.\-]*(?: [a-z\-]*[A-Z0-9][\w.\-]*){0,4}"

@@ -36,14 +36,16 @@ _WEEKDAY = "|".join(day.capitalize() for day in sorted(en.WEEKDAYS))
 _MONTH = "|".join(month.capitalize() for month in sorted(en.MONTHS))
 _SEASON = "autumn|spring|summer|winter"
 _TIME = (
-    rf"[Oo]n (?:(?:{_WEEKDAY})s?(?: and (?:{_WEEKDAY})s?)?|weekends|weekdays)"
+    rf"[Oo]n (?:(?:{_WEEKDAY})s?(?: and (?:{_WEEKDAY})s?)?|weekends|weekdays"
+    rf"|(?:{_WEEKDAY}|weekday|weekend) (?:{any_of(en.DAYTIMES)})s?)"
     rf"|[Ii]n (?:{_MONTH}|1[5-9]\d\d|20\d\d|{_SEASON}|college|school)"
     rf"|[Ff]or (?:{any_of(MEALS)})|[Aa]t (?:church|home|night|school|work)"
     rf"|[Ii]n the (?:{'|'.join(sorted(en.DAYTIMES))})s?"
     r"|[Aa]t [0-9]{1,2}(?::[0-9]{2})? ?[AaPp][Mm]"
     r"|(?:[Oo]nce|[Tt]wice|[Tt]hree times|[Ff]our times|[Ff]ive times) an? (?:day|week|month|year)"
     rf"|[Ee]very (?:{'|'.join([*sorted(en.DAYTIMES), 'day', 'week', 'weekend', 'month', 'year'])}"
-    rf"|night|{_MONTH}|{_SEASON}|(?:{_WEEKDAY})(?: and (?:{_WEEKDAY}))?)|[Aa]t weekends"
+    rf"|night|{_MONTH}|{_SEASON}|(?:{_WEEKDAY})(?: and (?:{_WEEKDAY})| (?:{any_of(en.DAYTIMES)}))?)"
+    r"|[Aa]t weekends"
 )
 _TIMES = tuple(
     begins

@@ -8,8 +8,15 @@ from __future__ import annotations
 import re
 
 from palimpsest.streams.guard.data import en
-from palimpsest.streams.guard.data.name_words import COUNTED, PERHAPS_YOUNGER, UNEVEN
+from palimpsest.streams.guard.data.name_words import (
+    COUNTED,
+    NUMBERED,
+    PAYING,
+    PERHAPS_YOUNGER,
+    UNEVEN,
+)
 from palimpsest.streams.guard.data.patterns import any_of
+from palimpsest.streams.guard.text.clock import in_twelve_hours
 
 MONTH = "|".join(sorted(month.capitalize() for month in {*en.MONTHS, "march", "may", "august"}))
 """A pattern of the months, to be used beside a number: *May* and *August* may be people."""
@@ -19,18 +26,29 @@ _DAY_NAME = f"(?:{'|'.join(day.capitalize() for day in sorted(en.WEEKDAYS))})"
 _WEEKDAYS = rf"({_DAY_NAME}(?:(?:, {_DAY_NAME})*,? and {_DAY_NAME})?)"
 _OFTEN = r"\b(once|twice|(?:[a-z]+|[0-9]+) (?:times|days|hours|minutes|km|miles))"
 
-_CLOCK = re.compile(r"\b(1[0-2]|[1-9])(?::00|(:[0-5][0-9]))? ?([AaPp])\.?[Mm]\b\.?(?!\w)")
 _SUM = re.compile(r"(?<=[$€£])[0-9]{1,3}(?:,[0-9]{3})+(?![\d,])(?!\.[0-9]{3})")
-_DATE = re.compile(rf"(?<= (?:on|is)) (?:({MONTH}) {_DAY}|{_DAY}(?: of)? ({MONTH})){_YEAR}\Z")
-_RATE = re.compile(
-    rf"(?:{_OFTEN}|([$€£][0-9]+(?:\.[0-9]+)?|\b[0-9][0-9.,]* [a-z]+)) per (day|week|month|year)\b"
+_DATE = re.compile(
+    rf" (on|is|by|due|until|born|expires) (?:({MONTH}) {_DAY}|{_DAY}(?: of)? ({MONTH})){_YEAR}\Z"
 )
+_SHORT = {
+    month[:3].capitalize(): month.capitalize() for month in (*en.MONTHS, "march", "august")
+} | {"Sept": "September"}
+SHORT_MONTHS = any_of(_SHORT)
+_SHORT_MONTH = re.compile(rf"(?<=[0-9]) ({SHORT_MONTHS})\b\.?|\b({SHORT_MONTHS})\b\.?(?= [1-9])")
+_AMOUNT = r"([$€£][0-9][0-9,]*(?:\.[0-9]+)?|\b[0-9][0-9.,]* [a-z]+)"
+_RATE = re.compile(rf"(?:{_OFTEN}|{_AMOUNT}) per (day|week|month|year|hour|lesson|person)\b")
+_SLASH = re.compile(rf"{_AMOUNT}/(day|week|month|year|hour)\b")
+_TIMES_A = re.compile(r"\b([1-9])x(?:/| a | per )(day|week|month|year)\b")
 _TWICE = re.compile(r"\btwo times (?=a (?:day|week|month|year)\b)")
 _WEEKLY = re.compile(rf" every (?:{_WEEKDAYS}(?=\Z| at [0-9])|weekend\Z)")
+_WEEKLY_PART = re.compile(
+    rf" every ({_DAY_NAME}|weekday|weekend) ({any_of(en.DAYTIMES)})(?=\Z| at [0-9])"
+)
 _UNEVENLY = re.compile(rf"n't\b|\b(?:{any_of(en.NEGATORS | UNEVEN)}|[a-z]+ier)\b")
 """*Ada doesn't work every weekend* says that she works on some, *on weekends* that on none; *is
 busier every weekend* compares one with the one before."""
 _DAILY = re.compile(rf"{_OFTEN} (daily|weekly|monthly)\b")
+_SUM_DAILY = re.compile(rf"{_AMOUNT} (daily|weekly|monthly)(?=\Z| for | in )")
 _EVERY_DAY = re.compile(r" daily\Z")
 _DAY_BEFORE_TIME = re.compile(
     rf" at ([0-9]{{1,2}}(?::[0-9]{{2}})?(?: [ap]m)?) on ({_DAY_NAME}s?)\Z"
@@ -49,10 +67,21 @@ _WORDS = (
     ("television", re.compile(r"\btelevision\b"), "TV"),
     ("cell", re.compile(r"\bcell ?phone\b"), "mobile phone"),
     ("'s degree in ", re.compile(r"\b(bachelor|master)'s degree(?= in )"), r"\1's"),
+    (" & ", re.compile(r" & "), " and "),
+    ("St. ", re.compile(r"\bSt\.(?= [A-Z])"), "St"),
+    ("physio", re.compile(r"\bphysio\b"), "physiotherapist"),
+    (" uni", re.compile(r"\b([A-Z]\w+) uni\b"), r"\1 University"),
+    (" no", re.compile(rf"\b({any_of(NUMBERED)}) no\b\.?"), r"\1 number"),
 )
 """What a pattern contains, the pattern, and the word that replaces it."""
 _POUNDS = re.compile(r"(?<=[0-9]) ?lbs\b")
 _KILOS = re.compile(r"(?<=[0-9]) ?(?:kilos|kilograms)\b")
+_UNIT = re.compile(r"(?<![\w.,])([0-9]+(?:\.[0-9]+)?)(cm|g|GB|kg|km|mg|ml|mm|TB)\b")
+_CURRENCY = re.compile(
+    r"(?<![\w.,])([0-9][0-9,]*(?:\.[0-9]+)?) (euros?|dollars|pounds)\b(?! (?:of|[A-Z]))"
+)
+_MONEY = PAYING | {word + "s" for word in PAYING}
+_SIGNS = {"euro": "€", "euros": "€", "dollars": "$", "pounds": "£"}
 _INCH = re.compile(r"(?<=[0-9]) inch(?= [A-Za-z])")
 
 
@@ -62,24 +91,51 @@ def as_written(said: str) -> str:
     for sign, pattern, written in _WORDS:
         if sign in said:
             said = pattern.sub(written, said)
+    if " at " in said or " past " in said:
+        said = in_twelve_hours(said)
     if any(map(str.isdigit, said)):
-        said = _INCH.sub("-inch", _KILOS.sub(" kg", said))
+        said = _UNIT.sub(r"\1 \2", _INCH.sub("-inch", _KILOS.sub(" kg", said)))
         if "weigh" in said:  # pounds may also be money
             said = _POUNDS.sub(" pounds", said)
-        said = _CLOCK.sub(lambda found: f"{found[1]}{found[2] or ''} {found[3].lower()}m", said)
+        said = _CURRENCY.sub(_with_its_sign, said)
         said = _SUM.sub(lambda found: found[0].replace(",", ""), said)
+        said = _SHORT_MONTH.sub(_in_full, said)
         said = _DATE.sub(_day_first, said)
-        said = _DAY_BEFORE_TIME.sub(r" on \2 at \1", said)
+        said = _TIMES_A.sub(_so_many_times, said)
     if " every " in said and not _UNEVENLY.search(said):
-        said = _WEEKLY.sub(_on_days, said)
+        said = _WEEKLY_PART.sub(r" on \1 \2s", _WEEKLY.sub(_on_days, said))
+    said = _DAY_BEFORE_TIME.sub(r" on \2 at \1", said)
     if said.endswith(" at weekends"):
         said = f"{said.removesuffix('at weekends')}on weekends"
     if "ly" in said:
         said = _DAILY.sub(lambda found: f"{found[1]} a {_PERIODS[found[2]]}", said)
+        said = _SUM_DAILY.sub(lambda found: f"{found[1]} a {_PERIODS[found[2]]}", said)
         said = said if _A_NUMBER.search(said) else _EVERY_DAY.sub(" every day", said)
-    if " per " in said or " times " in said:
-        said = _TWICE.sub("twice ", _RATE.sub(r"\1\2 a \3", said))
+    if " per " in said or " times " in said or "/" in said:
+        said = _SLASH.sub(r"\1 per \2", said)
+        said = _TWICE.sub("twice ", _RATE.sub(_a_period, said))
     return said
+
+
+def _a_period(found: re.Match[str]) -> str:
+    often, amount, period = found.groups()
+    return f"{often or amount} {'an' if period == 'hour' else 'a'} {period}"
+
+
+def _in_full(found: re.Match[str]) -> str:
+    return f" {_SHORT[found[1]]}" if found[1] else _SHORT[found[2]]
+
+
+def _with_its_sign(found: re.Match[str]) -> str:
+    """A sum with the sign of its currency; pounds are money only beside a word for payment."""
+    if found[2] == "pounds" and _MONEY.isdisjoint(found.string.split(" ")):
+        return found[0]
+    return _SIGNS[found[2]] + found[1]
+
+
+def _so_many_times(found: re.Match[str]) -> str:
+    often = {"1": "once", "2": "twice"}.get(found[1], f"{found[1]} times")
+    return f"{often} a {found[2]}"
 
 
 def _on_days(found: re.Match[str]) -> str:
@@ -87,5 +143,5 @@ def _on_days(found: re.Match[str]) -> str:
 
 
 def _day_first(found: re.Match[str]) -> str:
-    month, day, first, named, year = found.groups()
-    return f" {day or first} {month or named}" + (f" {year}" if year else "")
+    before, month, day, first, named, year = found.groups()
+    return f" {before} {day or first} {month or named}" + (f" {year}" if year else "")

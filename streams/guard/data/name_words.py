@@ -226,6 +226,22 @@ NOT_VERBS = (
 )
 """Words that may follow *I* but are not verbs, or whose third person has no *s*."""
 
+NUMBERED = frozenset(
+    (
+        "account customer employee flight licence license member membership mobile passport phone"
+        " policy reference registration student telephone"
+    ).split()
+)
+"""What has a number: *membership no.* is *membership number*."""
+
+PAYING = frozenset(
+    (
+        "allowance budget charge cost earn fee income owe pay pension price rate rent salary save"
+        " spend"
+    ).split()
+)
+"""Words beside which pounds are money, also with an *s*."""
+
 DATED = frozenset(
     "anniversary appointment birthday deadline exam interview operation party wedding".split()
 )

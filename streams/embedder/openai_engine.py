@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from json import JSONDecodeError
 
 from openai import (
     APIConnectionError,
@@ -29,8 +30,8 @@ def openai_engine(settings: EmbedderSettings) -> FunctionEngine:
     """An engine that asks the service; it embeds a word when it is created.
 
     Raises UsageError if there is neither a key nor an address, or if the address is invalid,
-    ServiceUnavailable if the service does not answer, and ModelUnusable if it refuses or redirects.
-    No error quotes a text or the key.
+    ServiceUnavailable if the service does not answer, and ModelUnusable if it refuses, redirects or
+    answers in another form. No error quotes a text or the key.
     """
     client = _client(settings)
 
@@ -83,6 +84,16 @@ def _embedded(client: OpenAI, settings: EmbedderSettings, texts: list[str]) -> l
                 f" look at model and base_url of [embedder], and at {KEY}"
             ) from None
         why = f"status {error.status_code}"
+    except JSONDecodeError:
+        raise _in_another_form(settings, "no JSON") from None
     except (OpenAIError, AttributeError, TypeError, ValueError):
-        why = "its answer is not that of the Embeddings API"
+        fields = "no list `data` with an `index` and an `embedding` for each text"
+        raise _in_another_form(settings, fields) from None
     raise ServiceUnavailable(f"the embedding service with {settings.model}: {why}")
+
+
+def _in_another_form(settings: EmbedderSettings, what: str) -> ModelUnusable:
+    return ModelUnusable(
+        f"the embedding service with {settings.model} answers in another form than that of the"
+        f" Embeddings API: {what}; look at model and base_url of [embedder]"
+    )

@@ -78,6 +78,7 @@ from palimpsest.contracts.requests import (
     is_dry_run,
 )
 from palimpsest.contracts.wire import NEWER, VERSION
+from palimpsest.streams.embedder import ModelUnusable
 from palimpsest.streams.write.answered import earlier_answer, record_answer
 from palimpsest.streams.write.commit import Address, InputOffset, Reply
 from palimpsest.streams.write.dry_run import DryRun
@@ -341,12 +342,14 @@ def serve_alone(writer: Writer, pending: PendingRequest[A_co]) -> Answer[A_co]:
     """Like `serve`, for one request.
 
     If it needs a vector while the model is down, and the policy continues without one, it is
-    refused. That refusal is not recorded: nothing was decided, and a repeat is executed.
+    refused; so is another process's request if the model cannot be used, which would fail whenever
+    it is delivered. That refusal is not recorded: nothing was decided, and a repeat is executed.
     """
     try:
         return serve(writer, [pending])[0]
     except ModelError as error:
-        if writer.policy.embedder_fails == "stop":
+        in_vain = isinstance(error, ModelUnusable) and pending.reply_to is not None
+        if writer.policy.embedder_fails == "stop" and not in_vain:
             raise
         return _answer(writer, pending, Refused(EMBEDDER_DOWN, str(error)))
 

@@ -18,6 +18,8 @@ from palimpsest.streams.embedder import (
     Embedder,
     Embedding,
     Engine,
+    ModelError,
+    ModelUnusable,
     ServiceUnavailable,
     require_local,
 )
@@ -40,6 +42,7 @@ class Vectors:
     def __init__(self, embedder: Callable[[], Embedder]) -> None:
         self._embedder = embedder
         self._down_until: float | None = None
+        self._failed_with: Exception | None = None
 
     def _is_left_alone(self, policy: Policy) -> bool:
         """Whether the model failed so recently that it is not tried again yet."""
@@ -83,15 +86,16 @@ class Vectors:
     def required(self, text: str, policy: Policy) -> Vector:
         """The vector of a text that needs one.
 
-        Raises ServiceUnavailable if the model is down; under `stop`, the model's error.
+        If the model is down, raises ModelUnusable if it cannot be used, else ServiceUnavailable;
+        under `stop`, the model's error.
         """
         if self._is_left_alone(policy):
-            raise ServiceUnavailable(_DOWN)
+            raise _down(self._failed_with)
         try:
             embedding = self._local(policy).embed_now(text)
         except Exception as error:
             self._continue_without(error, policy)
-            raise ServiceUnavailable(_DOWN) from error
+            raise _down(error) from error
         self._down_until = None
         return self.vector(embedding, policy)
 
@@ -118,6 +122,14 @@ class Vectors:
         if self._down_until is None:
             _log.warning("DEDUP_FAIL: the embedder is down, no meanings are compared: %s", error)
         self._down_until = time.monotonic() + RETRY_SECONDS
+        self._failed_with = error
+
+
+def _down(error: Exception | None) -> ModelError:
+    """What a request is told that needs a vector of a model that failed."""
+    if isinstance(error, ModelUnusable):
+        return ModelUnusable(str(error))
+    return ServiceUnavailable(_DOWN)
 
 
 def recorded_vector(embedding: Embedding, engine: Engine) -> Vector:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -35,7 +36,7 @@ from palimpsest.streams.cluster.worker.metrics import Metrics
 from palimpsest.streams.cluster.worker.partition_writer import Interrupted, PartitionWriter
 from palimpsest.streams.cluster.worker.replica import Followed, PartitionReplica
 from palimpsest.streams.embedded.pipeline import decide_all
-from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.embedder import Embedder, ModelUnusable, ServiceUnavailable
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write import vectors
@@ -161,12 +162,8 @@ def test_a_request_that_meets_a_bug_fails_and_the_next_is_carried_out(
     assert len(partition.asked(retract())["done"]["retracted"]) == COUNT
 
 
-def test_a_composed_text_is_refused_while_the_model_is_down_and_the_next_request_is_carried_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A worker that ended there would meet the same record again when it starts."""
-    monkeypatch.setattr(vectors, "RETRY_SECONDS", 0.0)
-    partition = Partition(tmp_path / "replica.sqlite", "namespaced")
+def composed(partition: Partition) -> tuple[CombineRequest, str]:
+    """A request to join two candidates by a composed text, and a third candidate."""
     entries = partition.writer.writer.owners.get("owner 0").ledger.entries.values()
     a, b, c, *_ = (entry.id for entry in entries if entry.fields.namespace == "default")
     request = CombineRequest(
@@ -179,12 +176,44 @@ def test_a_composed_text_is_refused_while_the_model_is_down_and_the_next_request
         sources=(a, b),
         evidence=Evidence(policy=partition.writer.writer.policy.hash),
     )
+    return request, c
+
+
+def test_a_composed_text_is_refused_while_the_model_is_down_and_the_next_request_is_carried_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that ended there would meet the same record again when it starts."""
+    monkeypatch.setattr(vectors, "RETRY_SECONDS", 0.0)
+    partition = Partition(tmp_path / "replica.sqlite", "namespaced")
+    request, other = composed(partition)
     with monkeypatch.context() as down:
         down.setattr(partition.engine, "embed", Mock(side_effect=ModelError("unplugged")))
         assert partition.asked(request)["refused"]["reason"] == "embedder_down"
-        assert "done" in partition.asked(SeparateRequest(request_id=str(uuid4()), a=a, b=c))
+        assert "done" in partition.asked(
+            SeparateRequest(request_id=str(uuid4()), a=request.a, b=other)
+        )
     assert "done" in partition.asked(request)
     partition.log.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "is_answered"), [(ModelUnusable, True), (ServiceUnavailable, False)]
+)
+def test_a_request_that_no_model_can_carry_out_does_not_end_every_worker(
+    partition: Partition,
+    monkeypatch: pytest.MonkeyPatch,
+    error: type[ModelError],
+    is_answered: bool,
+) -> None:
+    """Under a policy that stops: only while the model is away is it worth delivering it again."""
+    request, _ = composed(partition)
+    assert partition.writer.writer.policy.embedder_fails == "stop"
+    with monkeypatch.context() as down:
+        down.setattr(partition.engine, "embed", Mock(side_effect=error("no JSON")))
+        with nullcontext() if is_answered else pytest.raises(ServiceUnavailable):
+            refused = partition.asked(request)["refused"]
+            assert refused == {"reason": "embedder_down", "detail": "no JSON"}
+    assert "done" in partition.asked(request)
 
 
 def test_what_no_record_can_hold_is_a_bug_too(partition: Partition) -> None:

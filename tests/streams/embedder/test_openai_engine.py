@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from palimpsest.contracts.errors import ModelError, UsageError
+from palimpsest.server.problems import problem_of
 from palimpsest.streams.embedder import EmbedderSettings, EmbedderSource
 from palimpsest.streams.embedder.openai_engine import MOST_TEXTS, openai_engine
 
@@ -187,12 +188,26 @@ def test_a_failed_attempt_is_repeated(service: Service) -> None:
     assert len(engine.embed(["one"])) == 1
 
 
-@pytest.mark.parametrize("body", [b"{}", b'{"data": [{"embedding": "x"}]}', b"<html>"])
-def test_an_answer_that_is_none_is_an_error(service: Service, body: bytes) -> None:
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"<html>a text that must not be quoted", "no JSON"),
+        (b"{}", "no list `data`"),
+        (b'{"data": []}', r"shape \(0,\)"),
+        (b'{"data": [{"embedding": [1, 2]}, {"embedding": [1, 2]}]}', "no list `data`"),
+        (b'{"data": [{"embedding": "x"}]}', "no rows of numbers"),
+        (b'{"data": [{"index": 0, "embedding": [0.0, 0.0]}]}', r"shape \(1, 2\)"),
+    ],
+)
+def test_an_answer_in_another_form_is_named_and_is_no_reason_to_ask_again(
+    service: Service, body: bytes, told: str
+) -> None:
     engine = openai_engine(settings(service))
     service.body = body
-    with pytest.raises(ModelError):
+    with pytest.raises(ModelError, match=told) as raised:
         engine.embed(["one"])
+    assert problem_of(raised.value).status == 502
+    assert "quoted" not in str(raised.value)
 
 
 def test_no_connection_is_an_error(service: Service) -> None:

@@ -18,7 +18,7 @@ from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.policy import Policy, TokenCheck
 from palimpsest.contracts.requests import CombineRequest, EmbedRequest, SeparateRequest
 from palimpsest.server.problems import problem_of
-from palimpsest.streams.embedder import Embedder, Embedding
+from palimpsest.streams.embedder import Embedder, Embedding, ModelUnusable
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write import vectors, writer
 from palimpsest.streams.write.owners import Owners
@@ -360,6 +360,21 @@ def test_a_server_says_that_a_composed_text_may_be_asked_for_again(
             with pytest.raises(ModelError, match="send the request again") as down:
                 one.writer.content("nora rows to buy bread and milk")
             assert problem_of(down.value).status == 503
+
+
+def test_a_server_says_why_a_composed_text_need_not_be_asked_for_again(
+    tmp_path: Path, plug: Plug, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while the model is left alone."""
+    unusable = Mock(side_effect=ModelUnusable("its answer is no JSON"))
+    monkeypatch.setattr(plug, "embed", unusable)
+    monkeypatch.setattr(vectors, "RETRY_SECONDS", 30.0)
+    with runtime(tmp_path, plug) as one:
+        for _ in ("tried", "left alone"):
+            with pytest.raises(ModelError, match="no JSON") as down:
+                one.writer.content("nora rows to buy bread and milk")
+            assert problem_of(down.value).status == 502
+    assert unusable.call_count == 1
 
 
 def test_a_policy_that_stops_from_now_on_stores_nothing_without_a_vector(tmp_path: Path) -> None:

@@ -133,8 +133,8 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
     async def leave_to_standby(self) -> bool:
         """Leave the group if another worker stands by; return whether it did.
 
-        After that, no offset can be committed. While the brokers are away, a member cannot leave,
-        and its session expires instead.
+        After that, no offset can be committed. If it cannot leave, because the brokers are away or
+        older than Kafka 2.4, its session expires instead.
         """
         left: bool = await self.call_thread(self._leave_to_standby)
         return left
@@ -143,7 +143,7 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
         coordinator = vars(self._ensure_consumer())["_coordinator"]
         try:
             left = await asyncio.wait_for(leave_to_standby(coordinator), LEAVE_SECONDS)
-        except (KafkaError, TimeoutError) as error:
+        except (KafkaError, NotImplementedError, TimeoutError) as error:
             _log.warning("the worker leaves its group only when its session ends: %r", error)
             return False
         if left:
@@ -167,7 +167,7 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
 
 
 class Member:
-    """A worker's current membership in its consumer group; no method waits or asks a broker."""
+    """A worker's current membership in its consumer group; only coroutines ask a broker."""
 
     def __init__(self, app: faust.App) -> None:
         self._app = app

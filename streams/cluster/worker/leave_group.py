@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from aiokafka.errors import for_code
 from aiokafka.protocol.admin import DescribeGroupsRequest
 from aiokafka.protocol.api import Request, RequestStruct, Response
 from aiokafka.protocol.types import Array, Int16, Int32, Schema, String
@@ -20,16 +21,26 @@ CLIENT = "palimpsest-worker"
 async def leave_to_standby(coordinator: Any) -> bool:
     """Leave a coordinator's group if another member stands by; return whether it did.
 
-    Raises KafkaError. The coordinator must not join again afterwards.
+    Raises KafkaError, or NotImplementedError if the brokers have no LeaveGroup 3 (before Kafka
+    2.4). The coordinator must not join again afterwards.
     """
     group, member_id = coordinator.group_id, coordinator.member_id
     client, node = vars(coordinator)["_client"], coordinator.coordinator_id
     described = await client.send(node, DescribeGroupsRequest([group]))
-    members = [member for found in described.groups for member in found[5]]
+    [(error_code, _, _, _, _, members, *_)] = described.groups
+    _raise_error(error_code)
     if not any(other_id != member_id and name == STANDBY_CLIENT for other_id, name, *_ in members):
         return False
-    await client.send(node, _Leave(group, member_id, vars(coordinator)["_group_instance_id"]))
+    instance = vars(coordinator)["_group_instance_id"]
+    left = await client.send(node, _Leave(group, member_id, instance))
+    for code in (left.error_code, *(code for _, _, code in left.members)):
+        _raise_error(code)
     return True
+
+
+def _raise_error(code: int) -> None:
+    if code:
+        raise for_code(code)
 
 
 class _LeaveAnswer(Response):  # type: ignore[misc]

@@ -44,13 +44,14 @@ class ResolvedId(NamedTuple):
 
 
 def full_id(reader: Reader, typed: str, *kinds: Kind) -> str:
-    """Expand an abbreviated id, or take the id out of a URN; return any other as `bare` does.
+    """Expand an abbreviated id, also in a URN; return any other as `bare` does.
 
     A memory's id is that of its earliest candidate, a dead letter's that of its decision. Raises
-    UsageError if the id is blank, too short, or ambiguous; the error then lists the possible ids.
+    UsageError if the id is blank, too short or ambiguous, or as `bare` does for a URN.
     """
     if is_urn(typed):
-        return _id_in(reader, typed)
+        named = Urn.parse(typed)
+        return _id_in(reader, named._replace(id=full_id(reader, named.id, *kinds)))
     try:
         not_blank(typed)
     except ValueError as wrong:
@@ -76,7 +77,10 @@ def full_id(reader: Reader, typed: str, *kinds: Kind) -> str:
 
 
 def resolve_id(reader: Reader, typed: str) -> ResolvedId:
-    """Resolve an id or an abbreviated one; an unknown id counts as a candidate's."""
+    """Resolve an id or an abbreviated one; an unknown id counts as a candidate's.
+
+    Raises UsageError as `full_id` does.
+    """
     found = full_id(reader, typed, "candidate", "decision")
     recorded = reader.log.find(found)
     event = recorded.event if recorded else None
@@ -95,9 +99,9 @@ def count_members(reader: Reader, memory_id: str) -> int:
 
 
 def require_owned(reader: Reader, owner_id: str | None, *ids: str | None) -> None:
-    """Raise RefusedError, as for unknown ids, if one of these is not this owner's.
+    """Raise RefusedError, with the message for unknown ids, if one of these is another owner's.
 
-    They are ids of candidates, memories or decisions. Without an owner, any id is accepted.
+    They are ids of candidates, memories or decisions. Unknown ids pass, and without an owner any.
     """
     if owner_id is None:
         return
@@ -110,9 +114,9 @@ def require_owned(reader: Reader, owner_id: str | None, *ids: str | None) -> Non
 
 
 def forgetting_of(reader: Reader, owner_id: str, forgotten: str) -> Retracted:
-    """The first event of this owner's request to forget, which is named by its id.
+    """The first event of the request to forget that has the id `forgotten`.
 
-    Raises RefusedError if the id names no such request.
+    Raises RefusedError if this owner has no such request.
     """
     try:
         recorded = reader.log.find(event_id(event_id(forgotten, FORGET), "0"))
@@ -131,7 +135,7 @@ def bare(reader: Reader, given: Any) -> Any:
     """
     match given:
         case str():
-            return _id_in(reader, given) if is_urn(given) else _usual(given)
+            return _id_in(reader, Urn.parse(given)) if is_urn(given) else _usual(given)
         case Selection(candidate_id=str() as candidate_id):
             return given.model_copy(update={"candidate_id": bare(reader, candidate_id)})
         case Sequence():
@@ -141,10 +145,11 @@ def bare(reader: Reader, given: Any) -> Any:
 
 
 def _usual(some_id: str) -> str:
-    """A UUID as this system writes it, from one in capitals, or the only one in a text.
+    """The only id in a text, or its beginning; a whole UUID as this system writes it.
 
-    Models and people copy an id with its surroundings, as in `"…"` and `(id …, 2026-01-31)`. Among
-    other words, `20260131` and `deadbeef` are none. Any other text is returned unchanged.
+    Models and people copy an id with its surroundings, as in `"…"` and `(id …, 2026-01-31)`. Beside
+    other words, a date (`20260131`) or a word (`deadbeef`) does not count as an id. A text without
+    an id, or with several, is returned unchanged.
     """
     found = _WITHIN.findall(some_id)
     if len(_WORD.findall(some_id)) > 1:
@@ -156,9 +161,8 @@ def _usual(some_id: str) -> str:
         return some_id
 
 
-def _id_in(reader: Reader, urn: str) -> str:
+def _id_in(reader: Reader, named: Urn) -> str:
     """The id in a URN. If it is unknown here, a later step refuses it."""
-    named = Urn.parse(urn)
     named = named._replace(id=_usual(named.id))
     admitted = _admission(reader, named.id)
     if admitted is None:

@@ -51,6 +51,7 @@ from palimpsest.contracts.requests import (
     UpdateRequest,
 )
 from palimpsest.contracts.shown import Found, Happened, History, Hits, Page, ShownMemory
+from palimpsest.contracts.urn import Urn, is_urn
 from palimpsest.jobs.extract import memories_of, spoken
 from palimpsest.process.output import plain
 from palimpsest.queries.find import Plan
@@ -611,7 +612,12 @@ _BEGINNING = re.compile(rf"(?i)[0-9a-f][0-9a-f-]{{{SHORTEST - 1},34}}")
 def _whole(store: Palimpsest, owner_id: str, some_id: str) -> str:
     """An id as `bare` returns it; an abbreviated id of this owner is expanded."""
     found: str = bare(store.reader, some_id)
-    return _full_id(store, owner_id, found) if _BEGINNING.fullmatch(found) else found
+    if not _BEGINNING.fullmatch(found):
+        return found
+    whole = _full_id(store, owner_id, found)
+    if is_urn(some_id):  # it also names an owner and a namespace
+        whole = bare(store.reader, str(Urn.parse(some_id)._replace(id=whole)))
+    return whole
 
 
 def _full_id(store: Palimpsest, owner_id: str, beginning: str) -> str:

@@ -11,13 +11,16 @@ from palimpsest.integrations.langgraph.namespaces import Namespace
 
 @dataclass(frozen=True, slots=True)
 class NamespaceOwners:
-    """The owner of each namespace; if any are `accepted`, no other owner is."""
+    """Maps namespaces to owners. If `accepted` is not empty, no other owner is accepted."""
 
     owner_of: Callable[[Namespace], str | None]
     accepted: Sequence[str]
 
     def meant(self, prefix: Namespace) -> Sequence[str]:
-        """The owner of a prefix; if it names none, all owners that the store was opened for."""
+        """The owner of a prefix, or all `accepted` ones if it names none.
+
+        Raises UsageError as `one` does.
+        """
         if self._named(prefix) is None and self.accepted:
             return self.accepted
         return (self.one(prefix),)
@@ -27,8 +30,8 @@ class NamespaceOwners:
         owner_id = self._named(namespace)
         if owner_id is None:
             raise UsageError(
-                "this namespace, or prefix, has no owner: `owner_of` must name one, because no call"
-                " reaches the memories of all owners; `owners` says whose may be searched together"
+                "this namespace, or prefix, has no owner: `owner_of` must name one; to search the"
+                " memories of several owners together, open the store with `owners`"
             )
         if self.accepted and owner_id not in self.accepted:
             raise UsageError("the owner of this namespace is not among `owners`")

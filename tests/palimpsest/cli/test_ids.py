@@ -196,6 +196,7 @@ def test_a_urn_will_do_wherever_an_id_does(palimpsest: CommandLine) -> None:
     assert len(palimpsest.json("separate", urn[a], urn[c])["memories"]) == 2
     assert palimpsest.json("retract", "--candidate", urn[b])["retracted"] == [b]
     assert {one["urn"] for one in palimpsest.json("recall", "ada", "tea")} == {urn[a], urn[c]}
+    assert palimpsest.json("show", urn[a][: -len(a) + 8])["memory_id"] == a
 
 
 @pytest.mark.parametrize("scope", ["ada/default", "eve/tech%20debt", "ada/tech"])
@@ -207,6 +208,7 @@ def test_a_urn_of_another_owner_or_namespace_is_wrong_usage(
     wrong = palimpsest("show", f"palimpsest://{scope}/{a}")
     assert wrong.status == 2
     assert "as the URN says" in wrong.err
+    assert "as the URN says" in palimpsest("show", f"palimpsest://{scope}/{a[:8]}").err
     assert palimpsest("show", f"palimpsest://{scope}").status == 2
 
 

@@ -548,6 +548,19 @@ def test_the_beginning_of_an_id_is_enough_if_there_is_one_alone(served: Use[None
     served(used)
 
 
+def test_a_urn_with_the_beginning_of_an_id_has_to_name_its_owner_and_namespace(
+    served: Use[None],
+) -> None:
+    async def used(server: Server) -> None:
+        memory = (await server.add("Ada skis"))["memory_id"]
+        async with client(server) as made:
+            for scope, wrong in (("ada/default", False), ("ada/work", True), ("bob/default", True)):
+                urn = {"memory_id": f"palimpsest://{scope}/{memory[:8]}"}
+                assert (await made.call_tool("get_memory", urn)).is_error == wrong, scope
+
+    served(used)
+
+
 def test_a_history_names_the_id_that_undoes_each_change(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         async with client(server) as made:

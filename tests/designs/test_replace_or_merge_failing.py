@@ -124,6 +124,14 @@ def test_dedup_check_is_logged_for_debugging(
     ]
 
 
+def test_a_text_with_invisible_characters_is_logged_under_the_hash_that_is_searched(
+    owner: Owner, logged: Logged
+) -> None:
+    owner.say(f"\u200b{OLD[:5]}\u200b{OLD[5:]}")
+    [line] = logged("DEBUG")
+    assert line.startswith(f"DEDUP_CHECK: {text_hash(OLD)[:12]} ")
+
+
 def test_dedup_merge_is_logged_as_information(owner: Owner, logged: Logged) -> None:
     old, new = owner.say(OLD, AT_90)
     owner.judged(new, old, "compose", COMPOSED)

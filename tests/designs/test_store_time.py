@@ -115,6 +115,13 @@ def test_gray_zone_haiku_down_fallback_reject(owner: Owner, logged: Logged) -> N
     assert owner.faces() == [TEXT]
 
 
+def test_an_unusable_answer_is_reported_as_what_it_is(owner: Owner, logged: Logged) -> None:
+    first, second = owner.say(TEXT, GRAY)
+    owner.judged(second, first, "unusable")
+    [line] = logged("WARNING")
+    assert line.startswith("DEDUP_FAIL: the judge's answer was unusable, both stay")
+
+
 @pytest.mark.parametrize(
     ("text", "other"),
     [

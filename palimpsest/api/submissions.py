@@ -147,7 +147,8 @@ class Submissions(OpenedStore):
     def check_duplicate(self, candidate: Candidate, *, source: Name = "python") -> DuplicateCheck:
         """Whether a candidate would be a duplicate, and of which memory.
 
-        The same as `check`, in the terms of the `namespaced` design; nothing is written.
+        The same as `check`, in the terms of the `namespaced` design; nothing is written. Raises
+        InvalidInputError if the candidate would be invalid.
         """
         answer = self.check(candidate, source=source)
         fields = fields_of(candidate)
@@ -157,7 +158,8 @@ class Submissions(OpenedStore):
     def dedup_result(self, candidate: Candidate, *, source: Name = "python") -> DedupResult:
         """Whether a candidate would be a duplicate, and of which memory.
 
-        The same as `check`, in the terms of the `layered` design; nothing is written.
+        The same as `check`, in the terms of the `layered` design; nothing is written. Raises
+        InvalidInputError if the candidate would be invalid.
         """
         return dedup_result(self.check(candidate, source=source))
 

@@ -19,7 +19,7 @@ from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.candidate import DEFAULT_NAMESPACE
 from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
-from palimpsest.contracts.events import Decided
+from palimpsest.contracts.events import Decided, Settled
 from palimpsest.contracts.identity import decision_id_of
 from palimpsest.contracts.urn import Urn
 from palimpsest.jobs.ingest import to_inputs
@@ -206,7 +206,7 @@ def _captured_at(writer: StoreWriter, outcome: Outcome, now: datetime) -> dateti
 def _percent(writer: StoreWriter, outcome: Outcome) -> str:
     recorded = writer.reader.log.find(outcome.decision_id or "")
     event = recorded.event if recorded else None
-    join = event.data.join if isinstance(event, Decided) else None
+    join = event.data.join if isinstance(event, Decided | Settled) else None
     return "?" if join is None or join.similarity is None else f"{join.similarity:.0%}"
 
 

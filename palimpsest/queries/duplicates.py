@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, cast
 
 from palimpsest.contracts.answers import Checked, SimilarFact
+from palimpsest.contracts.errors import InvalidInputError, InvalidReason
 from palimpsest.contracts.urn import Urn
 from palimpsest.streams.core.skips import Skip, skipped_for
 
@@ -21,6 +22,8 @@ _METHODS: dict[str, Method] = {
     "token_reject": "jaccard",
     "auto_reject": "cosine",
     "superseded": "cosine",
+    "fallback_reject": "cosine",
+    "fallback_supersede": "cosine",
     "session_reject": "session_cosine",
 }
 HASH_TAG = "hash:sha256:"
@@ -59,13 +62,17 @@ class DedupResult(TypedDict):
 
 
 def reason_of(decision: str) -> Reason | None:
-    """The reason of a decision that joins; None for other decisions."""
+    """Why a newcomer is joined at once; None if it is not."""
     skip = skipped_for(decision)
     return _REASONS[skip] if skip else None
 
 
 def duplicate_check(answer: Checked, owner_id: str, namespace: str) -> DuplicateCheck:
-    """The answer to a check in the form of `namespaced`; a known candidate is an exact match."""
+    """The answer to a check in the form of `namespaced`; a known candidate is an exact match.
+
+    Raises InvalidInputError if the candidate would be invalid.
+    """
+    _require_valid(answer)
     known = answer["result"] == "known"
     reason: Reason | None = "ExactMatch" if known else reason_of(answer["decision"])
     memory_id = answer["memory_id"] if reason else None
@@ -80,7 +87,11 @@ def duplicate_check(answer: Checked, owner_id: str, namespace: str) -> Duplicate
 
 
 def dedup_result(answer: Checked) -> DedupResult:
-    """The answer to a check in the form of `layered`; a known candidate is an exact match."""
+    """The answer to a check in the form of `layered`; a known candidate is an exact match.
+
+    Raises InvalidInputError if the candidate would be invalid.
+    """
+    _require_valid(answer)
     known = answer["result"] == "known"
     method: Method = "exact" if known else _METHODS.get(answer["decision"], "none")
     similar = answer["similar_facts"] or []
@@ -93,6 +104,11 @@ def dedup_result(answer: Checked) -> DedupResult:
         similarity=answer["similarity"] if duplicate else nearest,
         similar_facts=[] if duplicate else similar,
     )
+
+
+def _require_valid(answer: Checked) -> None:
+    if answer["result"] == "invalid":
+        raise InvalidInputError(cast("InvalidReason", answer["reason"]), answer["detail"] or "")
 
 
 def hash_tag(text_hash: str) -> str:

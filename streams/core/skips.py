@@ -14,11 +14,18 @@ OTHER = "other"
 SCORES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.96, 0.98, 1.0)
 """Upper bounds of the score buckets."""
 _EXACT: dict[str, Skip] = {"hash_exact": "exact", "recent_capture": "recent"}
-_LIKE = ("auto_reject", "token_reject", "session_reject", "superseded")
+_LIKE = (
+    "auto_reject",
+    "token_reject",
+    "session_reject",
+    "superseded",
+    "fallback_reject",
+    "fallback_supersede",
+)
 
 
 def skipped_for(decision: str) -> Skip | None:
-    """Why a first decision joins a newcomer; None if it becomes a memory of its own."""
+    """Why a newcomer is joined without an answer of the judge; None if it is not."""
     return _EXACT.get(decision) or ("semantic" if decision in _LIKE else None)
 
 

@@ -103,7 +103,10 @@ def recall(
     as_of: AsOfOption = None,
     session: Annotated[
         str | None,
-        typer.Option(metavar="S", help="The session that asks; its recent texts are left out."),
+        typer.Option(
+            metavar="S",
+            help="The session that asks: leave out what only it has stated since its compaction.",
+        ),
     ] = None,
     min_confidence: Annotated[
         float | None,
@@ -406,8 +409,11 @@ def changes(
         int, typer.Option("--limit", "-k", min=1, max=COMMAND_LINE.listed, help="Events a page.")
     ] = 100,
     wait: Annotated[
-        float, typer.Option(min=0, max=86_400, help="Seconds to wait if there is nothing yet.")
-    ] = 0,
+        float | None,
+        typer.Option(
+            min=0, max=86_400, help="Seconds to wait if there is nothing yet (not with --follow)."
+        ),
+    ] = None,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Show page after page, until it is interrupted.")
     ] = False,
@@ -417,13 +423,15 @@ def changes(
     With --json a page is one document on one line.
     """
     call = invocation(context)
+    if follow and wait is not None:
+        raise typer.BadParameter("--follow waits for ever: leave out --wait")
     place: int | str = int(after) if is_position(after) else after
 
     def pages() -> Iterator[Changes]:
         nonlocal place
         while True:
             page = store.changes(
-                owner, after=place, limit=limit, wait=FOLLOWING if follow else wait
+                owner, after=place, limit=limit, wait=FOLLOWING if follow else wait or 0
             )
             place = page["next"]
             if page["changes"] or not follow:

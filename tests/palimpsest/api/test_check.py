@@ -142,6 +142,9 @@ def test_an_id_that_is_known_with_other_content_is_a_conflict(memories: Palimpse
         answer = memories.check(other)
         assert (answer["result"], answer["reason"]) == ("invalid", "id_conflict")
         same_as_decided(memories, answer, other)
+    for shape in (memories.check_duplicate, memories.dedup_result):
+        with pytest.raises(InvalidInputError, match="id_conflict"):
+            shape(other)
 
 
 def test_a_check_counts_with_what_an_earlier_call_decided(memories: Palimpsest) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, get_args
 
@@ -9,6 +10,7 @@ import pytest
 
 from palimpsest import Palimpsest
 from palimpsest.contracts.answers import Checked
+from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.events import FirstDecision
 from palimpsest.contracts.limits import PYTHON
 from palimpsest.integrations.nearest import MORE, nearest_of
@@ -40,6 +42,8 @@ def checked(answer: dict[str, Any]) -> Checked:
         ({"decision": "hash_exact"}, "ExactMatch", None),
         ({"decision": "recent_capture"}, "RecentCapture", None),
         ({"decision": "auto_reject"}, "SemanticSimilar", 0.5),
+        ({"decision": "fallback_reject"}, "SemanticSimilar", 0.5),
+        ({"decision": "fallback_keep"}, None, None),
     ],
 )
 def test_a_duplicate_has_its_reason_and_its_memory(
@@ -71,6 +75,7 @@ SIMILAR = [{"memory_id": "a", "similarity": 0.3}, {"memory_id": "b", "similarity
         ({"decision": "auto_reject", "similar_facts": SIMILAR}, "cosine", 0.5, []),
         ({"decision": "superseded"}, "cosine", 0.5, []),
         ({"decision": "session_reject"}, "session_cosine", 0.5, []),
+        ({"decision": "fallback_supersede"}, "cosine", 0.5, []),
     ],
 )
 def test_a_result_has_its_method_or_what_is_similar(
@@ -84,6 +89,13 @@ def test_a_result_has_its_method_or_what_is_similar(
         "similarity": similarity,
         "similar_facts": similar,
     }
+
+
+def test_an_invalid_candidate_has_neither_a_reason_nor_a_method() -> None:
+    conflict = checked({"result": "invalid", "reason": "id_conflict", "detail": "known"})
+    for shape in (dedup_result, partial(duplicate_check, owner_id="ada", namespace="n")):
+        with pytest.raises(InvalidInputError, match="id_conflict: known"):
+            shape(conflict)
 
 
 def test_what_joins_nothing_has_no_reason() -> None:

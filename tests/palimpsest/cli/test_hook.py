@@ -110,6 +110,17 @@ def test_exact_match_when_it_is_no_recent_capture(line: CommandLine) -> None:
     assert "Skipped 1 duplicate:\n" in told
 
 
+def test_what_a_policy_joins_without_its_judge_is_a_duplicate(line: CommandLine) -> None:
+    policy = line.folder / "unasked.toml"
+    shown = line("policy", "show", "store-time").out
+    policy.write_text(shown.replace("enabled = true", "enabled = false").replace("0.98", "0.99"))
+    line("policy", "set", str(policy))
+    run(line, memory(TEXT))
+    told = context(run(line, memory(f"{TEXT}.")))
+    assert "Skipped 1 duplicate:\n- Semantic 98%: " in told
+    assert line.json("status")["decisions"]["fallback_reject"] == 1
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"), [(59, "less than a minute ago"), (60, "1 min ago"), (170, "2 min ago")]
 )

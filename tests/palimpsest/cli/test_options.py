@@ -212,6 +212,10 @@ def test_a_check_in_another_form_is_of_the_same_candidate(form: str, ask: Ask) -
     assert asked == (({"owner_id": "ada", "text": "tea"},), {"source": "chat"})
 
 
+def test_following_and_a_wait_are_one_too_many(line: CommandLine) -> None:
+    assert line("changes", "--follow", "--wait", "1").status == 2
+
+
 def test_decisions(ask: Ask) -> None:
     nothing = {"owner_id": None, "decision": None, "since": None, "limit": 50, "as_of": None}
     assert ask("decisions", "decisions") == ((), nothing)

@@ -19,12 +19,16 @@ NOT_COORDINATOR = NotCoordinatorForGroupError.errno
 UNKNOWN_MEMBER = UnknownMemberIdError.errno
 
 
-def leave(*, described: int = 0, left: int = 0, member: int = 0, other: str = STANDBY_CLIENT) -> Any:
+def leave(
+    *, described: int = 0, left: int = 0, member: int = 0, other: str = STANDBY_CLIENT
+) -> Any:
     """What leaving returns if the brokers answer with these error codes."""
     members = [("own", CLIENT, "", b"", b""), ("other", other, "", b"", b"")]
     answers = iter(
         [
-            SimpleNamespace(groups=[(described, "workers", "Stable", "consumer", "range", members)]),
+            SimpleNamespace(
+                groups=[(described, "workers", "Stable", "consumer", "range", members)]
+            ),
             SimpleNamespace(error_code=left, members=[("own", "one", member)]),
         ]
     )
@@ -55,8 +59,6 @@ def test_it_leaves_if_another_stands_by() -> None:
         ({"member": UNKNOWN_MEMBER}, UnknownMemberIdError),
     ],
 )
-def test_an_error_in_an_answer_is_raised(
-    codes: dict[str, int], error: type[KafkaError]
-) -> None:
+def test_an_error_in_an_answer_is_raised(codes: dict[str, int], error: type[KafkaError]) -> None:
     with pytest.raises(error):
         leave(**codes)

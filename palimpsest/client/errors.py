@@ -7,7 +7,7 @@ from typing import Any
 
 
 class ClientError(Exception):
-    """Anything that the client raises on purpose."""
+    """The base of the client's own errors."""
 
 
 class ServerUnreachable(ClientError):
@@ -15,7 +15,10 @@ class ServerUnreachable(ClientError):
 
 
 class ServerProblem(ClientError):
-    """The server's problem document (RFC 9457): the request was not done.
+    """An answer that is not a result: mostly the server's problem document (RFC 9457).
+
+    If `status` is 4xx, the request was not done. Otherwise it may have been: repeat a write under
+    the same key.
 
     `kind` is the end of its `type`, such as `not_found` or `refused`; `reason` the store's word for
     a refusal, and `errors` the fields that break a rule.

@@ -1,4 +1,4 @@
-"""Rows for events that are not decisions, and for composed texts."""
+"""Rows for events that are not decisions, statements about pairs, and composed texts."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
 def _asked(
     command: Admit, policy: Policy, lookup: NeighbourLookup, outcome: CheckOutcome
 ) -> tuple[str, ...]:
-    """The candidates that the judge is asked about; if a rule joins, those in other memories."""
+    """The candidates that the judge is asked about, without the one that a rule joins."""
     judge, choice = policy.judge, outcome.choice
     if choice is None:
         asked = (*lookup.gray(outcome.gray, judge.neighbours), *lookup.framed())

@@ -12,7 +12,7 @@ from palimpsest.streams.write.writer import Writer
 
 
 def open_audit(writer: Writer, request: OpenAuditRequest) -> Audited:
-    """Record an audit; this seals its population and fixes its order."""
+    """Record an audit: its sealed position, and the seed of its order."""
     own_id = event_id(request.request_id, "0")
     data = structs.replace(request.opened, actor=request.actor, because=request.because)
     writer.record(

@@ -170,17 +170,16 @@ async def read_to_end(
     Each batch comes with the number of offsets read, and the total. Raises TransientError if the
     brokers stop answering, or a transaction stays open.
     """
-    todo = sum(max(ends[p] - offset, 0) for p, offset in offsets.items())
     begin_at(consumer, offsets)
-    patience = _Patience()
-    while True:
-        positions = {partition: await consumer.position(partition) for partition in offsets}
-        left = sum(max(ends[p] - position, 0) for p, position in positions.items())
-        if not left:
-            return
-        patience.progress(left)
+
+    async def left() -> int:
+        return sum([max(ends[p] - await consumer.position(p), 0) for p in offsets])
+
+    todo, patience = await left(), _Patience()
+    while missing := await left():
+        patience.progress(missing)
         if records := await _read(consumer):
-            yield records, todo - left, todo
+            yield records, todo - await left(), todo
 
 
 async def read_range(

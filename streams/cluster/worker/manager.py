@@ -35,7 +35,7 @@ from palimpsest.streams.cluster.worker.replica import (
     PartitionReplica,
     ReplicaFolder,
     Standby,
-    close_replica,
+    close_replicas,
     discard,
     is_damage,
 )
@@ -210,8 +210,7 @@ class PartitionManager:
         except BaseException as error:
             stopping = (producer.stop() for producer in producers.values())
             await asyncio.gather(*stopping, return_exceptions=True)
-            for log in logs.values():
-                await self._replica_thread.run(close_replica, log, error)
+            await self._replica_thread.run(close_replicas, logs, error)
             raise
         self._assigned = {
             writer.partition: AssignedPartition(

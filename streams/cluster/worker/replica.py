@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -132,9 +132,10 @@ _log = logging.getLogger(__name__)
 def open_replica(
     folder: Path, topics: Topics, partition: int, identity: str, end: int
 ) -> tuple[PartitionReplica, Followed]:
-    """The partition's replica in a folder; a new one if the existing one is of another topic.
+    """The partition's replica in a folder; a new one if the existing one is unusable.
 
-    `identity` is the id of the decisions topic, `end` its end. Raises StoreError.
+    It is if it is damaged, of a newer format, of another topic or ahead of this one. `identity` is
+    the id of the decisions topic, `end` its end. Raises StoreError.
     """
     path = folder / f"{topics.prefix}partition-{partition}.sqlite"
     name = topics.name("decisions")
@@ -150,7 +151,10 @@ def open_replica(
             if followed and followed.topic_id == identity and followed.next_offset <= end:
                 return log, followed
             log.close()
-            _log.warning("the replica of partition %d is of another topic: recreated", partition)
+            _log.warning(
+                "the replica of partition %d is of another topic, or ahead of it: recreated",
+                partition,
+            )
         except DiskFullError:
             if log is not None:
                 log.close()
@@ -177,11 +181,15 @@ def take_over(logs: dict[int, PartitionReplica], records: Records, identity: str
                     log.follow_input(done, partition)
 
 
-def close_replica(log: PartitionReplica, because: BaseException | None) -> None:
-    """Close a replica, and remove one that is damaged."""
-    log.close()
-    if is_damage(because):
-        discard(log.path)
+def close_replicas(logs: Mapping[int, PartitionReplica], because: BaseException | None) -> None:
+    """Close replicas, and remove them if they are damaged.
+
+    On their own thread, this comes after the opening of one whose caller was cancelled.
+    """
+    for log in logs.values():
+        log.close()
+        if is_damage(because):
+            discard(log.path)
 
 
 def is_damage(error: BaseException | None) -> bool:
@@ -191,7 +199,7 @@ def is_damage(error: BaseException | None) -> bool:
 
 
 def discard(replica: Path) -> None:
-    """Remove an unusable replica: the next assignment fills a new one from the brokers."""
+    """Remove a replica: the next assignment fills a new one from the brokers."""
     for left in replica.parent.glob(f"{replica.name}*"):
         left.unlink()
 
@@ -213,9 +221,9 @@ class ReplicaFolder:
     ) -> None:
         """Open these partitions' replicas on a thread, and fill them.
 
-        They are added to `logs` when they are opened, so that the caller can close them if this
-        raises (StoreError, TransientError, KafkaError). `report` receives the number of offsets
-        read, and the total.
+        They are added to `logs` on the thread when they are opened, so that the caller can close
+        them there if this raises (StoreError, TransientError, KafkaError) or is cancelled. `report`
+        receives the number of offsets read, and the total.
         """
         if not partitions:
             return
@@ -225,14 +233,20 @@ class ReplicaFolder:
             ends = await ends_of(self._connection, [TopicPartition(name, p) for p in partitions])
             starts: dict[TopicPartition, int] = {}
             for at, end in ends.items():
-                log, followed = await thread.run(
-                    open_replica, self._folder, self._topics, at.partition, identity, end
-                )
-                logs[at.partition], starts[at] = log, followed.next_offset
+                starts[at] = await thread.run(self._open, logs, at.partition, identity, end)
             require_kept(starts, await consumer.beginning_offsets(list(starts)))
             async for records, done, todo in read_to_end(consumer, starts, ends):
                 await thread.run(take_over, logs, records, identity)
                 report(done, todo)
+
+    def _open(
+        self, logs: dict[int, PartitionReplica], partition: int, identity: str, end: int
+    ) -> int:
+        """Add a partition's replica to `logs`; return the first offset that it lacks."""
+        logs[partition], followed = open_replica(
+            self._folder, self._topics, partition, identity, end
+        )
+        return followed.next_offset
 
 
 EVERY_SECONDS = 2.0
@@ -269,7 +283,7 @@ class Standby:
                 await self._fill(partitions)
                 if not is_filled:
                     _log.info("standing by for partitions %s", ", ".join(map(str, partitions)))
-                is_filled = True
+                is_filled, told = True, ""
             except (StoreError, TransientError, KafkaError) as error:
                 if told != str(error):
                     _log.warning("replicas of other workers' partitions fall behind: %s", error)
@@ -288,5 +302,4 @@ class Standby:
             why = error
             raise
         finally:
-            for log in logs.values():
-                await self._thread.run(close_replica, log, why)
+            await self._thread.run(close_replicas, logs, why)

@@ -48,6 +48,7 @@ from palimpsest.streams.guard.reworded import ADDRESS, MAKE, reworded
 from palimpsest.streams.guard.state import as_state, without_since
 from palimpsest.streams.guard.text import korean
 from palimpsest.streams.guard.text.language import is_foreign
+from palimpsest.streams.guard.text.notes import said_in_note
 from palimpsest.streams.guard.text.persons import is_also_a_word, is_said_of_somebody
 from palimpsest.streams.guard.text.romance import of_owner
 from palimpsest.streams.guard.turned import capitalised, turned
@@ -189,16 +190,19 @@ def _noted(said: str, names: tuple[str, ...]) -> str | None:
 
     None if in doubt, or if the name that replaces all others is *I*.
     """
-    verb, _, rest = said.partition(" ")
     who = _spoken(names)
-    if (
-        who == SPEAKER
-        or not rest
-        or not (verb.casefold() in NOTED or _is_note_of_deed(verb.casefold(), rest))
-        or not _is_plain(who, rest, names)
-    ):
+    if who == SPEAKER:
         return None
-    return f"{capitalised(who)} {verb.casefold()} {rest}"
+    verb, _, rest = said.partition(" ")
+    if rest and (verb.casefold() in NOTED or _is_note_of_deed(verb.casefold(), rest)):
+        noted = f" {verb.casefold()} {rest}"
+    else:
+        stop = "." if said.endswith(".") else ""
+        noted = said_in_note(said.removesuffix(stop))
+        if noted is None:
+            return None
+        noted += stop
+    return capitalised(who) + noted if _is_plain(who, noted, names) else None
 
 
 def _is_note_of_deed(verb: str, rest: str) -> bool:

@@ -226,6 +226,17 @@ NOT_VERBS = (
 )
 """Words that may follow *I* but are not verbs, or whose third person has no *s*."""
 
+STATE_NOTES = frozenset(
+    (
+        "afraid of|allergic to|based in|born in|born on|employed by|engaged to|fluent in"
+        "|interested in|married to|originally from|scared of"
+    ).split("|")
+)
+"""Beginnings of notes that leave out who is so: *Allergic to nuts*."""
+
+JOBS = frozenset({"job", "job title", "occupation", "profession"})
+"""Labels for what somebody works as."""
+
 NUMBERED = frozenset(
     (
         "account customer employee flight licence license member membership mobile passport phone"

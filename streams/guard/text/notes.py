@@ -1,0 +1,66 @@
+"""Notes that leave out their subject, written as sentences about an owner.
+
+*Accountant: Bea Rao* is written as *Ada's accountant is Bea Rao*, *Allergic to nuts* as *Ada is
+allergic to nuts*. Only for owners with names (docs/guard.md, Names).
+"""
+
+from __future__ import annotations
+
+import re
+
+from palimpsest.streams.guard.data import en
+from palimpsest.streams.guard.data.frame_words import HEADINGS, NO_VALUE, VERBS
+from palimpsest.streams.guard.data.name_words import (
+    JOBS,
+    MEETINGS,
+    STATE_NOTES,
+    THINGS,
+    TIMES,
+    TRADES,
+)
+from palimpsest.streams.guard.data.patterns import any_of
+
+_LABEL = re.compile(r"([A-Za-z][a-zA-Zé\-]*(?: [a-zé\-]+){0,2}): (\S.*)")
+_NO_LABEL = HEADINGS | NO_VALUE | VERBS | TIMES | en.ARTICLES | en.WEEKDAYS | en.POSSESSIVES
+MOST_OF_A_VALUE = 7
+"""Maximum number of words after a label; more are a text under a heading."""
+_STATE = re.compile(rf"(?:{any_of(STATE_NOTES)})(?: .+)?", re.IGNORECASE)
+_ALONE = re.compile(r"(?:lactose|gluten) intolerant|left-handed|right-handed|vegan|vegetarian")
+_TRADE = re.compile(rf"(?:[a-z]+ ){{0,2}}(?:{any_of(TRADES)})")
+_ON_DAYS = re.compile(rf"(?:{'|'.join(day.capitalize() for day in sorted(en.WEEKDAYS))})s\b.*")
+_NOT = re.compile(r"(?:doesn't|does not) (?:drink|eat|smoke) .+")
+
+
+def said_in_note(note: str) -> str | None:
+    """What follows the subject that a note leaves out; None if it may not be such a note."""
+    if found := _LABEL.fullmatch(note):
+        return _of_label(found[1], found[2])
+    low = note[:1].lower() + note[1:]
+    if _ALONE.fullmatch(low):
+        return f" is {low}"
+    if _NOT.fullmatch(low):
+        return f" {low}"
+    if not _STATE.fullmatch(low) or not VERBS.isdisjoint(low.split(" ")):
+        return None
+    return f" {'was' if low.startswith('born') else 'is'} {low}"
+
+
+def _of_label(label: str, value: str) -> str | None:
+    first, _, more = label.partition(" ")
+    label = label if first.isupper() and len(first) > 1 else label[0].lower() + label[1:]
+    words, said = label.casefold().split(" "), (value[0].lower() + value[1:]).split(" ")
+    if not _NO_LABEL.isdisjoint(words) or len(said) > MOST_OF_A_VALUE or ", " in value:
+        return None
+    if not VERBS.isdisjoint(said) or not en.SUBJECTS.isdisjoint(said):
+        return None
+    if label in JOBS:
+        return f" is {_with_article(value)}" if _TRADE.fullmatch(value) else None
+    if label in THINGS:
+        value = _with_article(value)
+    elif words[-1] in MEETINGS and _ON_DAYS.fullmatch(value):
+        value = f"on {value}"
+    return f"'s {label} is {value}"
+
+
+def _with_article(value: str) -> str:
+    return value if value.startswith(("a ", "an ")) else f"{'an' if value[0] in 'aeiouAEIOU' else 'a'} {value}"

@@ -1,0 +1,85 @@
+"""A note that leaves out its subject is read as a sentence about its owner, or as it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from palimpsest.streams.guard.names import called_alike
+from tests.streams.guard.test_names import NAMES, joined, pairs
+
+SAME = """
+Accountant: Bea Rao / Bea Rao is my accountant.
+accountant: Bea Rao. / Ada's accountant is Bea Rao.
+Home airport: Porto / My home airport is Porto.
+Phone: Pixel 7a / Ada's phone is a Pixel 7a.
+laptop: ThinkPad / My laptop is a ThinkPad.
+hourly rate: €80 / Ada's hourly rate is 80 euros.
+email: ada@example.org / My email is ada@example.org.
+GP: Dr Weber / My GP is Dr Weber.
+Boss: Bea / Bea is Ada's boss.
+Birthday: 3 May / Ada was born on 3 May.
+Home: Rome / My home is in Rome.
+Job: nurse / I work as a nurse.
+Occupation: piano teacher / Ada is a piano teacher.
+Group meeting: Tuesdays at 10 / My group meeting is every Tuesday at 10.
+Allergic to nuts / I'm allergic to nuts.
+Married to Bea. / Ada is married to Bea.
+Born in Rome / I was born in Rome.
+Vegetarian / I am a vegetarian.
+Lactose intolerant. / Ada has lactose intolerance.
+Doesn't eat meat / I do not eat meat.
+"""
+DIFFERENT = """
+Note: Rex / Ada's note is Rex.
+todo: dentist / Ada's todo is dentist.
+Paris: stays at the Ibis / Ada's Paris is stays at the Ibis.
+Bob: nurse / Ada is a nurse.
+Bob: Rome / Ada's home is in Rome.
+Bob's phone: Pixel 7a / Ada's phone is a Pixel 7a.
+My phone: Pixel 7a / Bob's phone is a Pixel 7a.
+Old phone: Pixel 7a / Ada's phone is a Pixel 7a.
+Work phone: Pixel 7a / Ada's phone is a Pixel 7a.
+Phone: off / Ada's phone is off.
+Phone: call Bea / Ada's phone is Bea.
+Job: stressful / Ada's job is stressful for Bob.
+Job: stressful / Ada is stressful.
+Job: nurse / Ada's mother is a nurse.
+Job: nurse / Ada was a nurse.
+Job: nurse, Rome / Ada is a nurse.
+Monday: dentist / Ada's Monday is dentist.
+Dog: Rex / Ada has a dog called Rex.
+Dog: Alsatian / Ada has a dog called Alsatian.
+Wife: doctor / Ada's wife is a doctor.
+Boss: Ada / Ada's boss is Ada.
+Home: Rome / Ada lives in Rome.
+Home: Rome / Ada's home was in Rome.
+Home airport: Porto / Ada's home town is Porto.
+Deadline: 4 June / Ada's deadline is 5 June.
+Deadline: not 4 June / Ada's deadline is 4 June.
+Group meeting: Tuesday / Ada's group meeting is on Tuesdays.
+Allergic to nuts / My son is allergic to nuts.
+Allergic to nuts is what Bob is / Ada is allergic to nuts.
+Not allergic to nuts / Ada is allergic to nuts.
+Vegetarian restaurant / Ada is vegetarian.
+Vegetarian? / Ada is vegetarian.
+Married to Bea / Ada was married to Bea.
+Married to Bea / Ada is engaged to Bea.
+Doesn't eat meat / Ada eats meat.
+Doesn't start on Mondays / Ada doesn't start on Mondays.
+Born to run / Ada was born to run.
+"""
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(SAME))
+def test_a_note_is_about_its_owner(one: str, other: str) -> None:
+    assert joined(one, other, NAMES)
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(DIFFERENT))
+def test_a_text_under_a_heading_or_of_somebody_else_stays_apart(one: str, other: str) -> None:
+    assert not joined(one, other, NAMES)
+
+
+def test_a_note_is_not_read_for_an_owner_who_is_only_called_i() -> None:
+    """*I* stands for whoever speaks, so that a note need not be about them."""
+    assert {called_alike(one, ("I",)) for one, _ in pairs(SAME)} == {None}

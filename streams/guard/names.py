@@ -18,6 +18,7 @@ from palimpsest.streams.guard.data.name_words import (
     COUNTING,
     FIRST_AND_SECOND,
     HOMES,
+    ILLNESSES,
     INTENDING,
     LIMBS,
     NO_NOUNS,
@@ -28,11 +29,13 @@ from palimpsest.streams.guard.data.name_words import (
     PLAIN,
     PRONOUNS,
     RELATED,
+    ROLES,
     SAME,
     SEVERAL,
     THIRD,
     TOOLS,
     TRANSITIVE,
+    UNIQUE,
     VERBAL,
     third,
 )
@@ -101,8 +104,12 @@ def _owning(whose: str, *, user: bool) -> re.Pattern[str]:
         rf"\b{_DRINKS} ({whose}) (?:coffee|tea) (?:black|strong|white|with|without)\b",
         rf"\b(?:dislocated|sprained|tore|twisted) ({whose}) {_SIDE}(?:{any_of(LIMBS)})\b",
         rf"\btakes? (?:[a-z]+ )+for ({whose}) (?:[a-z]+ )?(?:{any_of(AILMENTS)})\b",
-        rf"\buses? {MAKE} as ({whose}) (?:[a-z]+ )?(?:{any_of(TOOLS)})\.?\Z",
+        rf"\buses? (?:an? )?{MAKE} as ({whose}) (?:[a-z]+ )?(?:{any_of(TOOLS)})\.?\Z",
         rf"\b(?:changed|lost|quit) ({whose}) job\b",
+        rf"\bha(?:s|ve) {MAKE} as ({whose}) (?:{any_of(ROLES | UNIQUE)})\b",
+        rf"\bha(?:s|ve) ({whose}) (?:bank )?accounts? (?:at|with)\b",
+        rf"\b(?:deaf|blind|{any_of(ILLNESSES)}) in ({whose}) (?:left|right)\b",
+        rf"\b(?:earns? ({whose}) living|spent ({whose}) childhood)\b",
     ]
     if user:
         ways += [
@@ -126,6 +133,8 @@ _SURELY_IS = re.compile(
 )
 """Words before which *'s* after a name can only be *is*, neither *has* nor a possessive."""
 _SURELY_HAS = re.compile(r"'s got (?:an?|one|two|three|four|five|[0-9]+) ")
+_WITH_NAMES = frozenset({"plays", "reads", "uses"})
+"""Words that are verbs after *user* if a name follows: *User uses Stripe for invoices*."""
 _TIME_OF_DAY = re.compile(r"[0-9] ?[ap]m\b")
 _WORD = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
 
@@ -513,7 +522,7 @@ def _has_object(words: list[str], verb: int) -> bool:
         after[0] in en.DETERMINERS | en.NUMBERS.keys()
         or after[0][:1].isdecimal()
         or all(map(_is_name, after))
-        or (words[verb] == "plays" and _is_name(after[0]))
+        or (words[verb] in _WITH_NAMES and _is_name(after[0]))
     )
     return bool(begins) and _FINITE.isdisjoint(word.rstrip(".,") for word in after)
 

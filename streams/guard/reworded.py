@@ -16,17 +16,23 @@ from palimpsest.streams.guard.data.name_words import (
     ALSO_NOUNS,
     APPOINTED,
     DATED,
+    DIPLOMAS,
     FEARS,
     FIRMS,
+    FOODS,
     HABITS,
     ILLNESSES,
     KEPT_UP,
     KEYS_AND_DRUMS,
+    LASTING,
     LIMBS,
+    LIVESTOCK,
     LIVING,
     MEALS,
     MEDICINES,
+    MEETINGS,
     NOT_CALLED,
+    NOTEBOOKS,
     OUTDOORS,
     PASTIMES,
     PEOPLE,
@@ -46,7 +52,7 @@ from palimpsest.streams.guard.data.name_words import (
 )
 from palimpsest.streams.guard.data.patterns import any_of
 from palimpsest.streams.guard.text.plurals import singular
-from palimpsest.streams.guard.written import MONTH, as_written
+from palimpsest.streams.guard.written import DAY_NAME, MONTH, as_written
 
 ADDRESS = r"(?:Dr|Mr|Mrs|Ms|Prof)\b\.?"
 """A form of address, with the full stop of its abbreviation or without."""
@@ -146,7 +152,10 @@ _NOT_CALLED = rf"(?!(?:{any_of(NOT_CALLED)})\Z)"
 _DATE = f"[0-9]{{1,2}} (?:{MONTH})(?: [0-9]{{4}})?"
 _AMOUNT = r"((?:[$€£][0-9][0-9.]*|[0-9][0-9.,]* [a-z]+))"
 _PLAIN = r"(?:an? )?[a-z\-]+(?: [a-z\-]+){0,3}"
-_MODEL = r"(?:(?:Samsung )?Galaxy S[0-9]+|iPhone [0-9]+|(?:Google )?Pixel [0-9]+)(?: [A-Z][a-z]+)*"
+_MODEL = (
+    r"(?:Galaxy [A-Z][0-9]+|iPhone [0-9]+|Pixel [0-9]+a?|Fairphone [0-9]|Xperia [0-9]+)"
+    r"(?: [A-Z][a-z]+)*"
+)
 _COUNT = f"(?:{any_of({'a', 'an', *en.NUMBERS})}|[0-9]+)"
 
 
@@ -176,8 +185,40 @@ _NEGATIVE = (
     (rf" doesn't ({_TAKES}) any {_NOT_ANY}(.+)", r" doesn't \1 \2"),
 )
 _OWNS = (rf" owns ({_COUNT} (?:{any_of(PETS)})(?: (?:called|named) {NAME})?)", r" has \1")
+_TONGUE = "(?:first language|mother tongue|native language)"
+_LANGUAGE = "([A-Z][a-z]+)"
+_DUE = rf"(?:on )?({_DATE})"
+_UNTIL = rf"(?:on |in )?({_DATE}|(?:{MONTH})(?: [0-9]{{4}})?)"
+_LASTING = f"(?:{any_of(LASTING)})"
+_NUMBER = r"(\+?[0-9][0-9 \-]{4,}[0-9])"
+_LIVES = "((?:goes|has|lives|plays|speaks|studies|teaches|works) [^,]+)"
+_OFF = rf"({DAY_NAME}s(?: and {DAY_NAME}s)?)"
+_AILMENT = rf"(?:(?:chronic|mild|severe|type [12]) )?(?:{any_of(ILLNESSES)})"
+_SIDE = r"(?: in (?:the|their own) (?:left|right) (?:ear|eye|hip|knee|shoulder))?"
+_DIPLOMA = f"(an? (?:.+ )?(?:{any_of(DIPLOMAS)})(?: .+)?)"
+_NOTEBOOK = rf"(?:{any_of(NOTEBOOKS)})(?: [A-Z0-9][\w.\-]*)*"
+_PET = rf"(?:[a-z]+ ){{0,2}}(?:{any_of(PETS)})"
+_ALMA = r"([A-Z][\w'\-]*(?: (?:for|of|[A-Z][\w'\-]*)){0,5})"
+_FAMILY = r"[A-Z][\w'\-]*(?: [A-Z][\w\-]*)?"
+_FOOD = f"(?:{any_of(FOODS)})"
+_LANGUAGES = rf"(?:{_ITEM.pattern}, )*{_ITEM.pattern},? and {_ITEM.pattern}"
 _WAYS = {
     "'s": _ways(
+        (
+            rf"('s (?:{_SOMEBODY})(?: {NAME})?) (?:is|works as) (an? {_TRADE}) (at|for) {_FIRM}",
+            r"\1 works \3 \4 as \2",
+        ),
+        (rf"('s (?:{_SOMEBODY}) {NAME})'s date of birth is ({_DATE})", r"\1 was born on \2"),
+        (rf"'s {_TONGUE} is {_LANGUAGE}", r"'s native language is \1"),
+        (rf"('s {_WORDS}) deadline is {_DUE}", r"\1 is due on \2"),
+        (rf"'s deadline for (?:the |their own )?({_WORDS}) is {_DUE}", r"'s \1 is due on \2"),
+        (rf"('s {_WORDS} is due) ({_DATE})", r"\1 on \2"),
+        (rf"('s {_LASTING}) (?:expires|runs out|is valid until) {_UNTIL}", r"\1 expires \2"),
+        (rf"('s {_LASTING}) expiry(?: date)? is {_UNTIL}", r"\1 expires \2"),
+        (rf"'s (?:fee|price) for (an? .+) is {_AMOUNT}", r" charges \2 for \1"),
+        (rf"'s (?:line )?manager is ({NAME})", r" reports to \1"),
+        (rf"'s languages are ({_LANGUAGES})", r" speaks \1"),
+        (rf"'s ({_PET}) is called ({NAME})", r" has a \1 called \2"),
         (r"'s blood pressure is ([0-9]+) over ([0-9]+)", r"'s blood pressure is \1/\2"),
         (rf"'s (?:current )?weight is ({_WEIGHT})", r" weighs \1"),
         (rf"('s (?:{_SOMEBODY})) works as (?!an? {_TRAINED})(an? {_TRADE})", r"\1 is \2"),
@@ -187,7 +228,6 @@ _WAYS = {
         (rf"('s (?!(?:.* )?{_APPOINTED} is ){_WORDS}) is named ({NAME})", r"\1 is called \2"),
         (rf"('s (?:best friend|{any_of(ROLES)}) is) called {_NOT_CALLED}({NAME})", r"\1 \2"),
         (rf"'s ({_KIN}) is (?:called |{_NOT_CALLED})({NAME})", r" has a \1 called \2"),
-        (rf"'s ({any_of(PETS)}) is called ({NAME})", r" has a \1 called \2"),
         (rf"('s (?:[a-z]+ )*(?:{any_of(DATED)})) is on ({_DATE})", r"\1 is \2"),
         (rf"'s monthly (budget|income|rent|salary) is {_AMOUNT}", r"'s \1 is \2 a month"),
         (rf"'s (?:annual|yearly) (income|salary) is {_AMOUNT}", r"'s \1 is \2 a year"),
@@ -203,6 +243,33 @@ _WAYS = {
         (rf"'s date of birth is ({VALUE})", r" was born on \1"),
     ),
     "has": _ways(
+        (
+            rf" has ({NAME}) as (?:an?|the|his|her|their|their own) ({any_of(ROLES)})",
+            r"'s \2 is \1",
+        ),
+        (
+            rf" has {_LANGUAGE} as (?:an?|his|her|their|their own) {_TONGUE}",
+            r"'s native language is \1",
+        ),
+        (rf" has an? ({_KIN}) in (?!{MONTH}){_PLACE}", r"'s \1 lives in \2"),
+        (
+            rf" has an? ({_KIN}),? (?:called |named )?({NAME}),? who(?: is|'s) ([^,]+)",
+            r"'s \1 \2 is \3",
+        ),
+        (rf" has an? ({_KIN}),? (?:called |named )?({NAME}),? who {_LIVES}", r"'s \1 \2 \3"),
+        (rf" has an? ({_KIN}) who(?: is|'s) ([^,]+)", r"'s \1 is \2"),
+        (rf" has an? ({_KIN}) who {_LIVES}", r"'s \1 \2"),
+        (rf" has an? ({_PET}) whose name is ({NAME})", r" has a \1 called \2"),
+        (rf" has their own (?:bank )?accounts? (?:at|with) ({NAME})", r"'s bank is \1"),
+        (
+            rf" has got ({_AILMENT}{_SIDE}|(?:[a-z]+ )?(?:{any_of(MEETINGS)}) (?:at|on) .+)",
+            r" has \1",
+        ),
+        (rf" has (an? {_NOTEBOOK})", r"'s laptop is \1"),
+        (rf" has {_OFF} off", r" takes \1 off"),
+        (r" has an interest in (.+)", r" is interested in \1"),
+        (r" has a passion for (.+)", r" is passionate about \1"),
+        (r" has a dislike of (.+)", r" dislikes \1"),
         (rf" has an? ({any_of(ROLES)}) (?:called|named) {_NOT_CALLED}({NAME})", r"'s \1 is \2"),
         (rf" has an? ({_WORDS}) (?:called|named) ({NAME})", r" has a \1 called \2"),
         (rf" has an? ({_KIN}|{any_of(PETS)}), ({NAME})", r" has a \1 called \2"),
@@ -231,6 +298,18 @@ _WAYS = {
         (r" has (?:a |an )?(lactose|gluten) intolerance", r" is \1 intolerant"),
     ),
     "is": _ways(
+        (
+            rf" is a native (?:{_LANGUAGE} speaker|speaker of {_LANGUAGE})",
+            r"'s native language is \1\2",
+        ),
+        (r" is (?:an? )?(type [12]) diabetic", r" has \1 diabetes"),
+        (r" is an? left-hander", r" is left-handed"),
+        (r" is (?:teetotal|a teetotall?er)", r" doesn't drink alcohol"),
+        (r" is in charge of (.+)", r" is responsible for \1"),
+        (r" is in training for (.+)", r" is training for \1"),
+        (rf" is an? graduate of (?:the )?{_ALMA}", r" graduated from \1"),
+        (r" is putting (?:aside money|money aside) for (.+)", r" is saving for \1"),
+        (rf" is off (?:work )?on {_OFF}", r" takes \1 off"),
         (r" is currently (an? .+|[a-z]+ing .+)", r" is \1"),
         (rf" is living in {_PLACE}", r" lives in \1"),
         (rf" is studying ({NAME}|{any_of(SUBJECTS)})", r" studies \1"),
@@ -247,7 +326,7 @@ _WAYS = {
         *((rf" is (?:an? )?{ailing}", rf" has {illness}") for ailing, illness in AILING.items()),
         (rf" is on ({any_of(MEDICINES)}|[0-9.]+ ?mg of [a-z]+)( .+)?", r" takes \1\2"),
         (rf" is aged {_AGE}", r" is \1 years old"),
-        (rf" is {_BLOOD}", r"'s blood type is \1"),
+        (rf" is (?:blood type )?{_BLOOD}", r"'s blood type is \1"),
         (rf" is an? ({NAME}) fan", r" is a fan of \1"),
         (rf" is a fan of the (?=.*[^s]s\Z)({NAME})", r" is a fan of \1"),
         (rf" is an? ({NAME}) supporter", r" supports \1"),
@@ -276,6 +355,7 @@ _WAYS = {
         (rf" gets to work (by {_TRANSPORT})", r" goes to work \1"),
     ),
     "goes": _ways(
+        (r" goes to work by (?:bicycle|bike)", r" cycles to work"),
         (rf" goes for an? {_RUN}(.*)", r" runs \1\2"),
         (r" goes for a (jog|run|swim)((?: .+)?)", r" \1s\2"),
     ),
@@ -314,7 +394,10 @@ _WAYS = {
         (r" prefers (?!to )([^,]+?) (?:over|rather than) ([^,]+)", r" prefers \1 to \2"),
         (r"( prefers .+ in the (?:morning|afternoon|evening))s", r"\1"),
     ),
-    "was": _ways((rf" was born on ([0-9]{{1,2}} (?:{MONTH}))", r"'s birthday is \1")),
+    "was": _ways(
+        (r" was (?:brought up|reared) ((?:in|on) .+)", r" was raised \1"),
+        (rf" was born on ([0-9]{{1,2}} (?:{MONTH}))", r"'s birthday is \1"),
+    ),
     **dict.fromkeys(
         ("practices", "practises"),
         _ways((rf" [a-z]+ ((?:{any_of(PRACTISED)})\b.*)", r" does \1")),
@@ -364,10 +447,38 @@ _WAYS = {
     ),
     "comes": _ways((rf" comes from ({NAME})", r" is from \1")),
     "suffers": _ways(
-        (rf" suffers from ({any_of(ILLNESSES)})", r" has \1"),
+        (rf" suffers from ({_AILMENT}{_SIDE})", r" has \1"),
         (rf" suffers from an? ({any_of(ALLERGENS)}) allergy", r" has a \1 allergy"),
     ),
     "owns": _ways(_OWNS),
+    "graduated": _ways((rf" graduated from the {_ALMA}", r" graduated from \1")),
+    "saves": _ways((r" saves (?:up |money )?for (an? .+)", r" is saving for \1")),
+    "puts": _ways((r" puts (?:aside money|money aside) for (an? .+)", r" is saving for \1")),
+    **dict.fromkeys(
+        ("can't", "cannot"), _ways((rf" [a-z']+ (?:bear|stand) ({_FOOD})", r" hates \1"))
+    ),
+    "can": _ways(
+        (rf" can be reached (?:at|on) {_NUMBER}", r"'s phone number is \1"),
+        (r" can be (?:emailed|reached) at (\S+@\S+)", r"'s email is \1"),
+    ),
+    "rents": _ways((rf" rents from ({ADDRESS} {_FAMILY})", r"'s landlord is \1")),
+    "belongs": _ways((rf" belongs to ((?:the )?{NAME})", r" is a member of \1")),
+    "earns": _ways((rf" earns (?:a|their own) living as (an? {_TRADE})", r" works as \1")),
+    "keeps": _ways((rf" keeps ({_COUNT} (?:{any_of(PETS | LIVESTOCK)}))", r" has \1")),
+    "rises": _ways((r" rises (at .+)", r" gets up \1")),
+    "holds": _ways((rf" holds {_DIPLOMA}", r" has \1")),
+    **dict.fromkeys(
+        ("earned", "obtained", "received"), _ways((rf" [a-z]+ {_DIPLOMA}", r" got \1"))
+    ),
+    "relocated": _ways((rf" relocated to ({NAME}.*)", r" moved to \1")),
+    **dict.fromkeys(
+        ("bikes", "rides"),
+        _ways((r" (?:bikes|rides (?:a|their own) bike) to work", r" cycles to work")),
+    ),
+    "uses": _ways(
+        (rf" uses (an? {_MODEL}|an? {MAKE} as (?:a|their own) phone)", r"'s phone is \1"),
+        (rf" uses (an? {_NOTEBOOK})", r"'s laptop is \1"),
+    ),
 }
 """By the first word after the subject: patterns, each with its replacement.
 

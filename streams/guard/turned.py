@@ -13,6 +13,7 @@ from palimpsest.contracts.names import SPEAKER
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.name_words import (
     AT_HOME,
+    BELONGINGS,
     COMMON,
     DOING,
     FEARS,
@@ -20,16 +21,18 @@ from palimpsest.streams.guard.data.name_words import (
     MEALS,
     MEETINGS,
     NOT_CALLED,
+    PASSIVES,
     PEOPLE,
     PETS,
     PRONOUNS,
     RELATED,
     ROLES,
+    THINGS,
     THIRD,
     UNIQUE,
 )
 from palimpsest.streams.guard.data.patterns import any_of
-from palimpsest.streams.guard.reworded import NAME, VALUE
+from palimpsest.streams.guard.reworded import MAKE, NAME, VALUE
 
 _PLACE = rf"{NAME}(?:, {NAME})?"
 _WEEKDAY = "|".join(day.capitalize() for day in sorted(en.WEEKDAYS))
@@ -63,6 +66,10 @@ MOST_WORDS = 5
 
 def turned(text: str, names: tuple[str, ...]) -> str | None:
     """The equivalent sentence with one of the names first; None if there is none, or in doubt."""
+    if (named := _named_in_apposition(text, names)) is not None:
+        return named
+    if (acted := _acted_on(text, names)) is not None:
+        return acted
     if not (" is " in text or " scare" in text or " frighten" in text or text.startswith(_TIMES)):
         return None  # the usual case: no pattern can match
     where, home, role, kin, called, birthplace, time, favourite, scared = _patterns(names)
@@ -89,7 +96,8 @@ def turned(text: str, names: tuple[str, ...]) -> str | None:
         name, whose, what, stop = found.groups()
         who = _subject(whose)
         has = "have" if who == SPEAKER else "has"
-        return f"{capitalised(who)} {has} a {what} called {name}{stop}"
+        article = "an" if what[0] in "aeiou" else "a"
+        return f"{capitalised(who)} {has} {article} {what} called {name}{stop}"
     if found := scared.fullmatch(text):
         what, who, stop = found.groups()
         who, is_ = (SPEAKER, "am") if who == "me" else (who, "is")
@@ -105,7 +113,130 @@ def turned(text: str, names: tuple[str, ...]) -> str | None:
     ):
         when, who, does, stop = found.groups()
         return f"{capitalised(who)} {does} {when[0].lower()}{when[1:]}{stop}"
+    return _with_its_owner_first(text, names)
+
+
+def _named_in_apposition(text: str, names: tuple[str, ...]) -> str | None:
+    """A text about somebody of the owner's, without the commas around a name.
+
+    *Mia, Ada's daughter, swims* and *Ada's daughter, Mia, swims* become *Ada's daughter Mia swims*.
+    """
+    if text.count(", ") < 2 and " of " not in text:
+        return None
+    for pattern in _appositions(names):
+        if found := pattern.fullmatch(text):
+            said = found.groupdict()
+            if said["name"].casefold() in _NO_NAME or not _begins_with_a_verb(said["does"]):
+                return None
+            return f"{capitalised(said['whose'])} {said['kin']} {said['name']} {said['does']}"
+    if found := _of_owner(names).fullmatch(text):
+        what, who, rest = found.groups()
+        return f"{capitalised(who)}'s {what} is {rest}"
+    if found := _name_of(names).fullmatch(text):
+        what, name = found.groups()
+        return f"{capitalised(what)} is called {name}"
     return None
+
+
+def _begins_with_a_verb(clause: str) -> bool:
+    verb = clause.partition(" ")[0]
+    return verb in en.FINITE or verb in THIRD.values()
+
+
+def _acted_on(text: str, names: tuple[str, ...]) -> str | None:
+    """A text that says what somebody does for the owner, or what is done by the owner, turned.
+
+    *Bea supervises me* becomes *I am supervised by Bea*, *Two juniors are mentored by Ada* *Ada
+    mentors two juniors*.
+    """
+    if not any(verb in text or done in text for verb, done in PASSIVES.items()):
+        return None  # the usual case
+    by_others, by_owner = _acts(names)
+    if found := by_others.fullmatch(text):
+        name, verb, who, stop = found.groups()
+        if not _NO_NAME.isdisjoint(name.casefold().split()):
+            return None
+        subject = f"{SPEAKER} am" if who == "me" else f"{capitalised(who)} is"
+        return f"{subject} {PASSIVES[verb]} by {name}{stop}"
+    if found := by_owner.fullmatch(text):
+        what, done, who, stop = found.groups()
+        words = what.split(" ")
+        if not _NO_OBJECT.isdisjoint(map(str.casefold, words)):
+            return None
+        if words[0][1:].islower() and len(words) > 1:
+            what = what[0].lower() + what[1:]
+        return f"{capitalised(who)} {_ACTIVE[done]} {what}{stop}"
+    return None
+
+
+def _with_its_owner_first(text: str, names: tuple[str, ...]) -> str | None:
+    """*A ThinkPad is my laptop* as *My laptop is a ThinkPad*.
+
+    *Bea is my vet* becomes *I have Bea as a vet*, which does not say that there is no other.
+    """
+    make, number, role = _owned(names)
+    if found := make.fullmatch(text):
+        article, what, whose, thing, stop = found.groups()
+        return f"{capitalised(whose)} {thing} is {article.lower()} {what}{stop}"
+    if found := number.fullmatch(text):
+        value, whose, what, stop = found.groups()
+        return f"{capitalised(whose)} {what} is {value}{stop}"
+    if (found := role.fullmatch(text)) and _NO_NAME.isdisjoint(found[1].casefold().split()):
+        name, whose, what, stop = found.groups()
+        who = _subject(whose)
+        return f"{capitalised(who)} {'have' if who == SPEAKER else 'has'} {name} as a {what}{stop}"
+    return None
+
+
+@lru_cache(maxsize=64)
+def _appositions(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    owns, kin = _possessives(names), any_of(PEOPLE | RELATED | ROLES | PETS)
+    name, does = rf"(?P<name>{NAME})", r"(?P<does>[^,]+(?:, [0-9]{4}\.?)?)"
+    return (
+        re.compile(rf"{name}, (?P<whose>{owns}) (?P<kin>{kin}), {does}"),
+        re.compile(rf"(?P<whose>{owns}) (?P<kin>{kin}), {name}, {does}"),
+    )
+
+
+@lru_cache(maxsize=64)
+def _of_owner(names: tuple[str, ...]) -> re.Pattern[str]:
+    who = "|".join(re.escape(name) for name in names if name != SPEAKER)
+    what = any_of(ROLES | PEOPLE | UNIQUE | BELONGINGS | {"phone number", "rent"})
+    return re.compile(rf"The ({what}) of ({who}) is ([^,]+)")
+
+
+@lru_cache(maxsize=64)
+def _name_of(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"The name of ((?:{_possessives(names)}) [a-z]+) is ({NAME}\.?)")
+
+
+@lru_cache(maxsize=64)
+def _acts(names: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    who = "|".join(re.escape(name) for name in names if name != SPEAKER)
+    me = f"{who}|me" if SPEAKER in names else who
+    done = any_of(PASSIVES.values())
+    return (
+        re.compile(rf"({NAME}) ({any_of(PASSIVES)}) ({me})(\.?)"),
+        re.compile(rf"([^,;:?!.]+) (?:is|are) ({done}) by ({who})(\.?)"),
+    )
+
+
+@lru_cache(maxsize=64)
+def _owned(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    owns = _possessives(names)
+    return (
+        re.compile(rf"(An?) ({MAKE}) is ({owns}) ({any_of(THINGS)})(\.?)"),
+        re.compile(rf"(\+?[0-9][0-9 ]{{4,}}|\S+@\S+) is ({owns}) ([a-z]+(?: [a-z]+)?)(\.?)"),
+        re.compile(rf"({NAME}) is ({owns}) ([a-z\-]+(?: [a-z\-]+)?)(\.?)"),
+    )
+
+
+@lru_cache(maxsize=64)
+def _possessives(names: tuple[str, ...]) -> str:
+    """A pattern of the owner's possessives, at the beginning of a sentence or inside it."""
+    subjects = (name for name in names if name != SPEAKER)
+    written = {part for name in subjects for part in (f"{name}'s", f"{capitalised(name)}'s")}
+    return any_of(written | ({"my", "My"} if SPEAKER in names else set()))
 
 
 @lru_cache(maxsize=64)
@@ -128,7 +259,10 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
             rf" ({any_of(ROLES | UNIQUE)}|favou?rite (?:TV )?[a-z]+"
             rf"|(?:{any_of(LARGEST)}) [a-z]+(?: [a-z]+)?)(\.?)"
         ),
-        re.compile(rf"({NAME}) is ({owns}) ({any_of((PEOPLE | RELATED | PETS) - ROLES)})(\.?)"),
+        re.compile(
+            rf"({NAME}) is ({owns})"
+            rf" ({any_of((PEOPLE | RELATED) - ROLES)}|(?:[a-z]+ ){{0,2}}(?:{any_of(PETS)}))(\.?)"
+        ),
         re.compile(rf"({NAME}) is the name of ((?:{owns}) [a-z]+)(\.?)"),
         re.compile(rf"(?:({NAME}) is ({owns}) birthplace|({begins}) birthplace is ({NAME}))(\.?)"),
         re.compile(rf"({_TIME}),? ({who}) (.+?)(\.?)"),
@@ -165,7 +299,9 @@ def _is_one_deed(clause: str) -> bool:
 
 
 _NO_NAME = PRONOUNS | en.SUBJECTS | en.QUANTIFIERS | en.NEGATORS | en.DETERMINERS
-_NO_NAME |= {"who", "somebody", "someone"}
+_NO_NAME |= {"who", "somebody", "someone", "everybody", "everyone", "nobody"}
+_NO_OBJECT = PRONOUNS | en.QUANTIFIERS | en.NEGATORS | en.CLAUSES | {"there", "this", "that"}
+_ACTIVE = {done: verb for verb, done in PASSIVES.items()}
 _MORE = en.FINITE | en.CLAUSES | en.NEGATORS | en.QUANTIFIERS | en.MORE | {"about"}
 
 

@@ -22,8 +22,8 @@ MONTH = "|".join(sorted(month.capitalize() for month in {*en.MONTHS, "march", "m
 """A pattern of the months, to be used beside a number: *May* and *August* may be people."""
 _DAY = r"(?:the )?([0-9]{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?:,? ((?:1[5-9]|20)[0-9]{2}))?"
-_DAY_NAME = f"(?:{'|'.join(day.capitalize() for day in sorted(en.WEEKDAYS))})"
-_WEEKDAYS = rf"({_DAY_NAME}(?:(?:, {_DAY_NAME})*,? and {_DAY_NAME})?)"
+DAY_NAME = f"(?:{'|'.join(day.capitalize() for day in sorted(en.WEEKDAYS))})"
+_WEEKDAYS = rf"({DAY_NAME}(?:(?:, {DAY_NAME})*,? and {DAY_NAME})?)"
 _OFTEN = r"\b(once|twice|(?:[a-z]+|[0-9]+) (?:times|days|hours|minutes|km|miles))"
 
 _SUM = re.compile(r"(?<=[$€£])[0-9]{1,3}(?:,[0-9]{3})+(?![\d,])(?!\.[0-9]{3})")
@@ -42,7 +42,7 @@ _TIMES_A = re.compile(r"\b([1-9])x(?:/| a | per )(day|week|month|year)\b")
 _TWICE = re.compile(r"\btwo times (?=a (?:day|week|month|year)\b)")
 _WEEKLY = re.compile(rf" every (?:{_WEEKDAYS}(?=\Z| at [0-9])|weekend\Z)")
 _WEEKLY_PART = re.compile(
-    rf" every ({_DAY_NAME}|weekday|weekend) ({any_of(en.DAYTIMES)})(?=\Z| at [0-9])"
+    rf" every ({DAY_NAME}|weekday|weekend) ({any_of(en.DAYTIMES)})(?=\Z| at [0-9])"
 )
 _UNEVENLY = re.compile(rf"n't\b|\b(?:{any_of(en.NEGATORS | UNEVEN)}|[a-z]+ier)\b")
 """*Ada doesn't work every weekend* says that she works on some, *on weekends* that on none; *is
@@ -50,9 +50,7 @@ busier every weekend* compares one with the one before."""
 _DAILY = re.compile(rf"{_OFTEN} (daily|weekly|monthly)\b")
 _SUM_DAILY = re.compile(rf"{_AMOUNT} (daily|weekly|monthly)(?=\Z| for | in )")
 _EVERY_DAY = re.compile(r" daily\Z")
-_DAY_BEFORE_TIME = re.compile(
-    rf" at ([0-9]{{1,2}}(?::[0-9]{{2}})?(?: [ap]m)?) on ({_DAY_NAME}s?)\Z"
-)
+_DAY_BEFORE_TIME = re.compile(rf" at ([0-9]{{1,2}}(?::[0-9]{{2}})?(?: [ap]m)?) on ({DAY_NAME}s?)\Z")
 _PERIODS = {"daily": "day", "weekly": "week", "monthly": "month"}
 _A_NUMBER = re.compile(rf"[0-9]|\b(?:once|{'|'.join(en.NUMBERS)})\b")
 _PERIOD = "day|evening|month|morning|night|week|weekday|year"
@@ -67,6 +65,9 @@ _WORDS = (
     ("television", re.compile(r"\btelevision\b"), "TV"),
     ("cell", re.compile(r"\bcell ?phone\b"), "mobile phone"),
     ("'s degree in ", re.compile(r"\b(bachelor|master)'s degree(?= in )"), r"\1's"),
+    ("blood group", re.compile(r"\bblood group\b"), "blood type"),
+    ("neg", re.compile(r"\b(AB|[ABO])[ -]neg(?:ative)?\b"), r"\1 negative"),
+    ("pos", re.compile(r"\b(AB|[ABO])[ -]pos(?:itive)?\b"), r"\1 positive"),
     (" & ", re.compile(r" & "), " and "),
     ("St. ", re.compile(r"\bSt\.(?= [A-Z])"), "St"),
     ("physio", re.compile(r"\bphysio\b"), "physiotherapist"),
@@ -74,6 +75,11 @@ _WORDS = (
     (" no", re.compile(rf"\b({any_of(NUMBERED)}) no\b\.?"), r"\1 number"),
 )
 """What a pattern contains, the pattern, and the word that replaces it."""
+_MAKERS = re.compile(
+    r"\b(?:Apple (?=iPad|iPhone|iMac|MacBook)|Google (?=Pixel)|Lenovo (?=IdeaPad|ThinkPad)"
+    r"|Samsung (?=Galaxy)|Sony (?=PlayStation|Xperia))"
+)
+"""Makers before what nobody else makes."""
 _POUNDS = re.compile(r"(?<=[0-9]) ?lbs\b")
 _KILOS = re.compile(r"(?<=[0-9]) ?(?:kilos|kilograms)\b")
 _UNIT = re.compile(r"(?<![\w.,])([0-9]+(?:\.[0-9]+)?)(cm|g|GB|kg|km|mg|ml|mm|TB)\b")
@@ -91,6 +97,7 @@ def as_written(said: str) -> str:
     for sign, pattern, written in _WORDS:
         if sign in said:
             said = pattern.sub(written, said)
+    said = _MAKERS.sub("", said)
     if " at " in said or " past " in said:
         said = in_twelve_hours(said)
     if any(map(str.isdigit, said)):
@@ -139,7 +146,7 @@ def _so_many_times(found: re.Match[str]) -> str:
 
 
 def _on_days(found: re.Match[str]) -> str:
-    return " on " + re.sub(f"({_DAY_NAME})", r"\1s", found[1] or "weekends")
+    return " on " + re.sub(f"({DAY_NAME})", r"\1s", found[1] or "weekends")
 
 
 def _day_first(found: re.Match[str]) -> str:

@@ -172,7 +172,7 @@ NO_NOUNS = frozenset(
             " recognize recover rely remind remove renovate replace represent require reside"
             " respond restore retire seek settle socialise socialize specialise specialize"
             " subscribe succeed suggest suppose survive swear tend tolerate translate weigh"
-            " worship"
+            " worship last"
         ).split(),
     )
 )
@@ -225,6 +225,51 @@ NOT_VERBS = (
     )
 )
 """Words that may follow *I* but are not verbs, or whose third person has no *s*."""
+
+PASSIVES = {
+    "advises": "advised",
+    "coaches": "coached",
+    "employs": "employed",
+    "insures": "insured",
+    "maintains": "maintained",
+    "manages": "managed",
+    "mentors": "mentored",
+    "represents": "represented",
+    "sponsors": "sponsored",
+    "supervises": "supervised",
+    "supplies": "supplied",
+    "treats": "treated",
+    "tutors": "tutored",
+}
+"""Verbs for what lasts, with their participles: to be *supervised by* Bea is what *Bea supervises*
+says. *Painted by* would say who did it once."""
+
+NOTEBOOKS = frozenset(
+    "Chromebook|EliteBook|IdeaPad|MacBook|MacBook Air|MacBook Pro|ThinkPad|ZenBook".split("|")
+)
+"""Makes of laptop, which nothing else is called."""
+
+LASTING = frozenset("driving licence|identity card|passport|residence permit|visa".split("|"))
+"""Papers that are valid until a day, on which they expire."""
+
+DIPLOMAS = frozenset("certificate|degree|diploma|doctorate|PhD".split("|"))
+"""What somebody who has passed exams holds."""
+
+LIVESTOCK = frozenset(
+    "beehives chickens cows ducks geese goats hens horses pigs ponies sheep turkeys".split()
+)
+"""Animals that somebody keeps: to keep six is to have them."""
+
+FOODS = frozenset(
+    (
+        "anchovies|asparagus|aubergines|avocado|bananas|beans|beetroot|blue cheese|broccoli"
+        "|Brussels sprouts|cabbage|capers|cauliflower|celery|cheese|chillies|cilantro|coconut"
+        "|coriander|cucumber|eggs|fennel|fish|garlic|ginger|kale|lamb|lentils|liver|liquorice"
+        "|marzipan|mayonnaise|mint|mushrooms|mustard|oatmeal|okra|olives|onions|oysters|parsley"
+        "|peas|peppers|pineapple|porridge|raisins|rhubarb|seafood|spinach|tofu|tomatoes|tuna"
+    ).split("|")
+)
+"""What somebody may hate, or be unable to stand."""
 
 STATE_NOTES = frozenset(
     (
@@ -382,7 +427,7 @@ NOTED = (
 UNIQUE = frozenset(
     (
         "alma mater|birthday|blood group|blood type|date of birth|hometown|maiden name|middle name"
-        "|mother tongue|nationality|native language|shoe size|star sign|surname"
+        "|mother tongue|nationality|first language|native language|shoe size|star sign|surname"
     ).split("|")
 )
 """What everybody has one of."""
@@ -443,7 +488,12 @@ ILLNESSES = frozenset(
 )
 """Illnesses: to have one is to suffer from it."""
 
-AILING = {"asthmatic": "asthma", "diabetic": "diabetes", "epileptic": "epilepsy"}
+AILING = {
+    "asthmatic": "asthma",
+    "colour-blind": "colour blindness",
+    "diabetic": "diabetes",
+    "epileptic": "epilepsy",
+}
 """Adjectives for somebody who has an illness, with the illness."""
 
 MEDICINES = frozenset(
@@ -496,6 +546,7 @@ INTENDING = frozenset({"aims", "hopes", "intends", "plans"})
 
 AGENTS = {
     "admirer of": "admires",
+    "coach of": "coaches",
     "believer in": "believes in",
     "collector of": "collects",
     "grower of": "grows",
@@ -537,6 +588,7 @@ SUBJECTS = frozenset(
 
 VERBAL = {
     "banks": frozenset({"with"}),
+    "comes": frozenset({"from"}),
     "commutes": frozenset({"by", "to"}),
     "draws": frozenset({"on", "with"}),
     "dreams": frozenset({"of"}),
@@ -614,7 +666,9 @@ COUNTED = frozenset(
 )
 """Relatives who are counted."""
 
-SEVERAL = COUNTED | frozenset("classes exams finals grandparents lessons parents shifts".split())
+SEVERAL = COUNTED | frozenset(
+    "classes exams finals grandparents lessons meetings parents rehearsals sessions shifts".split()
+)
 """Words in the plural after which the verb has no *s*: *my exams start*."""
 
 OUTDOORS = {

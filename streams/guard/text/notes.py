@@ -46,7 +46,7 @@ def said_in_note(note: str) -> str | None:
 
 
 def _of_label(label: str, value: str) -> str | None:
-    first, _, more = label.partition(" ")
+    first = label.partition(" ")[0]
     label = label if first.isupper() and len(first) > 1 else label[0].lower() + label[1:]
     words, said = label.casefold().split(" "), (value[0].lower() + value[1:]).split(" ")
     if not _NO_LABEL.isdisjoint(words) or len(said) > MOST_OF_A_VALUE or ", " in value:
@@ -63,4 +63,8 @@ def _of_label(label: str, value: str) -> str | None:
 
 
 def _with_article(value: str) -> str:
-    return value if value.startswith(("a ", "an ")) else f"{'an' if value[0] in 'aeiouAEIOU' else 'a'} {value}"
+    return (
+        value
+        if value.startswith(("a ", "an "))
+        else f"{'an' if value[0] in 'aeiouAEIOU' else 'a'} {value}"
+    )

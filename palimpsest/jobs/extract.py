@@ -62,7 +62,10 @@ async def _extracted(
     *,
     all_or_none: bool = False,
 ) -> Extraction:
-    """The totals; with `all_or_none`, no part is sent after one that gave nothing."""
+    """The totals; with `all_or_none`, no part is sent after one that gave nothing.
+
+    A repeat then pays only for that one and those after it.
+    """
     total = Extraction()
     async with judge:
         named = {about["owner_id"], about.get("namespace", DEFAULT_NAMESPACE)}
@@ -71,7 +74,8 @@ async def _extracted(
                 "the policy keeps this owner or namespace local (`local_only`), and the judge's"
                 " service is remote: set a local one in [judge]"
             )
-        async for found in extract(judge.service, judge.rules.model, messages, about):
+        kept = judge.cache if all_or_none else None
+        async for found in extract(judge.service, judge.rules.model, messages, about, kept):
             for row in found.rows:
                 write(row)
             _add(total, found)

@@ -24,6 +24,7 @@ from palimpsest.streams.search.content import HAN, KANA
 
 if TYPE_CHECKING:
     from palimpsest.streams.judge.service import Service
+    from palimpsest.streams.judge.storage import VerdictCache
 
 PART_BYTES = 24_000
 """The bytes of a conversation in one request: about eight thousand tokens."""
@@ -81,25 +82,45 @@ def extract_prompt() -> Prompt:
 
 
 async def extract(
-    service: Service, model: str, messages: list[Message], about: dict[str, str]
+    service: Service,
+    model: str,
+    messages: list[Message],
+    about: dict[str, str],
+    kept: VerdictCache | None = None,
 ) -> AsyncIterator[Extraction]:
     """The candidates of a conversation, part by part; all of them have the fields in `about`.
 
     The session is the one in `about`; if there is none, its id follows from the time of the first
-    message.
+    message. Answers about parts are kept in `kept` until the caller has asked for all: if it ends
+    at a part that gave nothing, a repeat pays only for that part and those after it.
     """
     first = next((message.at for message in messages if message.at), None)
     if first is not None:
         about = {"session_id": session_of(first)} | about
+    from palimpsest.streams.judge.judge import end_if_cancelled  # late: without a judge, not needed
+
     asked = service.exchange.form(extract_prompt())
+    requests: list[bytes] = []
     for part in parts(messages, PART_BYTES):
-        reply = await service.ask(asked, model, _payload(part), ANSWERS)
+        payload = _payload(part)
+        requests.append(hashlib.sha256(f"{asked.id}\n{model}\n{payload}".encode()).digest())
+        known = kept.part(requests[-1]) if kept else None
+        if known is not None:
+            yield _read(known, part, about)
+            continue
+        reply = await service.ask(asked, model, payload, ANSWERS, finish=kept is not None)
         if reply.outcome == "unavailable":
             yield Extraction(parts=1, unanswered=1, why=reply.why)
         elif reply.outcome == "unusable" or reply.cut:
             yield Extraction(parts=1, unread=1, unusable=1)
         else:
-            yield _read(reply.given, part, about)
+            found = _read(reply.given, part, about)
+            if kept and not found.unread:
+                kept.keep_part(requests[-1], reply.given)
+                end_if_cancelled()
+            yield found
+    if kept:
+        kept.drop_parts(requests)
 
 
 def statements(messages: Sequence[Message], about: dict[str, str]) -> list[dict[str, Any]]:

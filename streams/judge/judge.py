@@ -105,7 +105,7 @@ class Judge:
         self._recorded = recorded
         self.budget = budget
         self._settings = settings
-        self._cache = cache
+        self.cache = cache
         self._service: Service | None = None
         self._entered = AsyncExitStack()
 
@@ -136,7 +136,7 @@ class Judge:
 
     def by(self, rules: policy.Judge) -> Judge:
         """This judge under other rules: it shares rate and budget, and closes with this one."""
-        other = Judge(rules, self._settings, self._cache, self.budget, recorded=self._recorded)
+        other = Judge(rules, self._settings, self.cache, self.budget, recorded=self._recorded)
         other._service = self.service
         return other
 
@@ -160,7 +160,7 @@ class Judge:
 
     def close(self) -> None:
         """Close the files; leaving the context does it, too."""
-        self._cache.close()
+        self.cache.close()
         self.budget.close()
 
     @property
@@ -232,14 +232,14 @@ class Judge:
         reply = await self.service.ask(asked, key.model, payload, entries, finish=True)
         answer, retries = _composition(reply), UNUSABLE_RETRIES
         while answer.answer == "unusable" and reply.cost.calls and retries:
-            _end_if_cancelled()
+            end_if_cancelled()
             retries -= 1
             reply = await self.service.ask(asked, key.model, payload, entries, finish=True)
             again = _composition(reply)
             answer = replace(again, cost=answer.cost + again.cost)
         if answer.answer == "compose" or (answer.answer == "unusable" and reply.lasting):
             self._remember({key: answer})
-        _end_if_cancelled()
+        end_if_cancelled()
         return answer
 
     async def _verdicts(self, name: Name, model: str, pairs: Sequence[JudgedPair]) -> list[Verdict]:
@@ -343,19 +343,19 @@ class Judge:
     async def _lease(self, keys: Iterable[Key]) -> AsyncIterator[list[Key]]:
         """Lease the keys that no other process is asking about."""
         lease = uuid4().hex
-        leased = self._cache.lease(keys, lease)
+        leased = self.cache.lease(keys, lease)
         renewing = asyncio.create_task(self._renew(lease))
         try:
             yield leased
         finally:
             renewing.cancel()
-            self._cache.release(lease)
+            self.cache.release(lease)
 
     async def _renew(self, lease: str) -> None:
         while True:
             await asyncio.sleep(LEASE_SECONDS / 3)
             with suppress(PalimpsestError):  # a lease that ends too early costs only a request
-                self._cache.renew(lease)
+                self.cache.renew(lease)
 
     async def _ask_all(
         self, how: _PairComparison, pairs: Sequence[JudgedPair]
@@ -397,7 +397,7 @@ class Judge:
         ]
         found = dict(zip(map(how.key, pairs), answers, strict=True))
         self._remember({key: said for key, said in found.items() if said.answer != "unusable"})
-        _end_if_cancelled()
+        end_if_cancelled()
         alone = len(pairs) == 1
         if alone and read == [None]:
             if reply.cost.calls and retries:
@@ -428,20 +428,20 @@ class Judge:
 
     def _cached(self, key: Key) -> JudgeAnswer | None:
         """The cached answer; a recorded verdict claims what a dry run paid for it."""
-        answer = self._cache.get(key)
+        answer = self.cache.get(key)
         if answer is None or not self._recorded:
             return answer
-        return replace(answer, cost=self._cache.claim(key))
+        return replace(answer, cost=self.cache.claim(key))
 
     def _remember(self, answers: Mapping[Key, JudgeAnswer]) -> None:
         """Cache answers; their cost is owed if the verdicts are not recorded."""
-        self._cache.put(answers)
+        self.cache.put(answers)
         if not self._recorded:
             for key, answer in answers.items():
-                self._cache.owe(key, answer.cost)
+                self.cache.owe(key, answer.cost)
 
 
-def _end_if_cancelled() -> None:
+def end_if_cancelled() -> None:
     """End a task that was cancelled while its request was in progress."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():

@@ -29,10 +29,16 @@ BUSY_SECONDS = 30.0
 LEASE_SECONDS = 10.0
 """How long a lease keeps other processes from requesting the same answer, unless it is renewed;
 after a crash they wait no longer than this."""
+KEPT_SECONDS = 24 * 60 * 60.0
+"""How long an answer about a part of a conversation is kept for the call to be repeated."""
 SPENT = "the budget of this day is spent"
 """The reason of an `unavailable` verdict if the budget does not allow the request."""
 
-_SETTINGS = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL")
+_SETTINGS = (
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=NORMAL",
+    "PRAGMA secure_delete=ON",  # of parts of conversations, whose memories may be forgotten
+)
 _ANSWERS = """CREATE TABLE IF NOT EXISTS answers (
     older BLOB, newer BLOB, prompt TEXT, model TEXT, answer TEXT NOT NULL, reason TEXT, text TEXT,
     probability REAL, answered_by TEXT,
@@ -45,6 +51,8 @@ _OWED = """CREATE TABLE IF NOT EXISTS owed (
 _ASKED = """CREATE TABLE IF NOT EXISTS asked (
     older BLOB, newer BLOB, prompt TEXT, model TEXT, lease TEXT NOT NULL, expires REAL NOT NULL,
     PRIMARY KEY (older, newer, prompt, model)) WITHOUT ROWID"""
+_PARTS = """CREATE TABLE IF NOT EXISTS parts (
+    request BLOB PRIMARY KEY, given TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID"""
 _SPENDING = """CREATE TABLE IF NOT EXISTS spending (
     day TEXT PRIMARY KEY, calls INTEGER, usd REAL) WITHOUT ROWID"""
 
@@ -72,7 +80,7 @@ def connect(file: Path) -> sqlite3.Connection:
     with file_errors(file):
         connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
         try:
-            for statement in (*_SETTINGS, _ANSWERS, _OWED, _ASKED, _SPENDING):
+            for statement in (*_SETTINGS, _ANSWERS, _OWED, _ASKED, _PARTS, _SPENDING):
                 connection.execute(statement)
             _add_columns(connection)
         except BaseException:
@@ -201,6 +209,32 @@ class VerdictCache:
                 return NOTHING
             row = self._connection.execute(f"DELETE{of_key} RETURNING cost", key.row).fetchone()
         return NOTHING if row is None else Cost(**json.loads(row[0]))
+
+    # -- answers about parts of a conversation, kept until all of its parts have one ---------------
+
+    def part(self, request: bytes) -> Any:
+        """The kept answer to a request about a part of a conversation; None if there is none."""
+        sql = "SELECT given FROM parts WHERE request = ? AND at > ?"
+        values = (request, time.time() - KEPT_SECONDS)
+        with file_errors(self._file):
+            row = self._connection.execute(sql, values).fetchone()
+        return None if row is None else json.loads(row[0])
+
+    def keep_part(self, request: bytes, given: object) -> None:
+        """Keep an answer, which may be the memories of a part, and drop those kept too long."""
+        now = time.time()
+        with file_errors(self._file), transaction(self._connection):
+            self._connection.execute("DELETE FROM parts WHERE at <= ?", (now - KEPT_SECONDS,))
+            self._connection.execute(
+                "INSERT OR REPLACE INTO parts VALUES (?, ?, ?)", (request, json.dumps(given), now)
+            )
+
+    def drop_parts(self, requests: Iterable[bytes]) -> None:
+        """Drop the answers about a conversation whose parts all have one."""
+        with file_errors(self._file), transaction(self._connection):
+            self._connection.executemany(
+                "DELETE FROM parts WHERE request = ?", [(request,) for request in requests]
+            )
 
     def close(self) -> None:
         """Close the file."""

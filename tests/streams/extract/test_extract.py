@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator
@@ -17,9 +18,12 @@ from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.cli.main import app
 from palimpsest.contracts.errors import PalimpsestError, TransientError, UsageError
 from palimpsest.contracts.identity import session_of
+from palimpsest.jobs.extract import memories_of
 from palimpsest.streams.extract.conversation import Message, parts, read_conversation
 from palimpsest.streams.extract.extract import extract_prompt, statements, states
+from palimpsest.streams.judge import storage
 from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.policies import load_policy
 from tests.streams.judge.hostile import HOSTILE
 from tests.stub_engine import load_stub
 
@@ -295,6 +299,75 @@ def test_what_is_stored_whole_or_not_at_all_is_paid_for_no_further_than_a_failed
             memories.add(said, "ada", judge=judge)
         assert memories.list("ada")["total"] == 0
     assert server.calls <= 1
+
+
+def long_chat() -> list[dict[str, str]]:
+    """A conversation of two parts, each of which is a request of its own."""
+    return [
+        {"content": f"My neighbour has {pet} called Otto. {'Yes. ' * 4000}"}
+        for pet in ("a dog", "a tame raven")
+    ]
+
+
+@pytest.mark.parametrize(
+    "fault", [Fault(status=529), Fault(body=b"<html>")], ids=["no answer", "another form"]
+)
+def test_a_repeat_pays_only_for_the_parts_that_gave_nothing(
+    tmp_path: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch, fault: Fault
+) -> None:
+    monkeypatch.setattr(store, "load_engine", load_stub)
+    server.fail(Fault(), fault)
+    judge = JudgeSettings.model_validate({"base_url": server.url, "retries": 0})
+    with Palimpsest.open(tmp_path / "store") as memories:
+        with pytest.raises(PalimpsestError, match="nothing is stored"):
+            memories.add(long_chat(), "ada", judge=judge)
+        assert (server.calls, memories.list("ada")["total"]) == (2, 0)
+        assert len(memories.add(long_chat(), "ada", judge=judge)) == 2
+        assert server.calls == 3
+        memories.add(long_chat(), "ada", judge=judge)
+        assert server.calls == 5, "what is stored is no longer kept beside the store"
+
+
+def test_answers_about_parts_are_kept_for_a_day(
+    tmp_path: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "load_engine", load_stub)
+    server.fail(Fault(), Fault(status=529))
+    judge = JudgeSettings.model_validate({"base_url": server.url, "retries": 0})
+    with Palimpsest.open(tmp_path / "store") as memories:
+        with pytest.raises(TransientError):
+            memories.add(long_chat(), "ada", judge=judge)
+        monkeypatch.setattr(storage, "KEPT_SECONDS", 0.0)
+        memories.add(long_chat(), "ada", judge=judge)
+    assert server.calls == 4
+    held = b"".join(file.read_bytes() for file in (tmp_path / "store").glob("judge.sqlite*"))
+    assert b"a dog" not in held
+
+
+def test_a_part_that_is_answered_as_the_process_stops_is_paid_for_once(
+    tmp_path: Path, server: JudgeServer
+) -> None:
+    judge = JudgeSettings.model_validate({"base_url": server.url})
+    policy = load_policy("standard")
+
+    async def extracted(*, stop: bool) -> list[dict[str, Any]]:
+        asking = asyncio.create_task(
+            memories_of(
+                long_chat(), {"owner_id": "ada"}, policy, judge, source="test", folder=tmp_path
+            )
+        )
+        while stop and not server.calls:  # noqa: ASYNC110 - nobody gives word of it
+            await asyncio.sleep(0.001)
+        if stop:
+            asking.cancel()
+        return await asking
+
+    server.always = Fault(delay=0.3)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(extracted(stop=True))
+    server.always = None
+    assert len(asyncio.run(extracted(stop=False))) == 2
+    assert server.calls == 2
 
 
 def test_add_without_a_key_says_what_is_missing(

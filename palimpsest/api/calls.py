@@ -24,6 +24,7 @@ from palimpsest.contracts.errors import StoreError, UsageError
 from palimpsest.contracts.model import NOT_UNICODE
 from palimpsest.contracts.requests import Selection
 from palimpsest.process.parameters import Parameters
+from palimpsest.process.signals import run_interruptibly
 from palimpsest.queries.ids import bare
 
 CLOSED = "this store is closed: open it again with Palimpsest.open"
@@ -198,7 +199,7 @@ def run_to_end(doing: Coroutine[Any, Any, Result]) -> Result:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(doing)
+        return run_interruptibly(doing)
     doing.close()
     raise UsageError(
         "this call runs an event loop of its own: inside a running one, await it with"

@@ -195,8 +195,10 @@ class Runs(Statements):
             async with self._judge(judge) as asked:
                 batcher = Batcher(BatchSettings(patience=patience))
                 worker = JudgeWorker(questions, Verifier(lambda _: asked, batcher), lambda _: None)
-                tally = await worker.run(asyncio.Event(), once=True)
-                await batcher.close()
+                try:
+                    tally = await worker.run(asyncio.Event(), once=True)
+                finally:
+                    await batcher.close()
             return tally.document(await questions.waiting())
 
         return run_to_end(run())

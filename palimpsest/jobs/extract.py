@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -16,6 +15,7 @@ import orjson
 from palimpsest.contracts.candidate import DEFAULT_NAMESPACE
 from palimpsest.contracts.errors import ModelError, TransientError, UsageError
 from palimpsest.contracts.policy import Policy
+from palimpsest.process.signals import run_interruptibly
 from palimpsest.streams.extract.conversation import (
     INSTRUCTING,
     TIMES,
@@ -50,7 +50,7 @@ def extract_candidates(
     with ExitStack() as stack:
         where = folder or Path(stack.enter_context(TemporaryDirectory()))
         judge = Judge.beside(where, policy.judge, settings, lambda: datetime.now(UTC))
-        return asyncio.run(_extracted(judge, policy, messages, about, write))
+        return run_interruptibly(_extracted(judge, policy, messages, about, write))
 
 
 async def _extracted(

@@ -21,7 +21,10 @@ TYPE_CHECKING = False  # that of `typing` would be imported before an interrupt 
 
 if TYPE_CHECKING:
     import asyncio
-    from typing import NoReturn
+    from collections.abc import Coroutine
+    from typing import Any, NoReturn, TypeVar
+
+    Result = TypeVar("Result")
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LONG_RUNNING = frozenset({"mcp", "project", "schedule", "serve", "verifier", "worker"})
@@ -98,6 +101,11 @@ def interrupt_on_signals(command: str | None) -> None:
             _announces = True
 
 
+def _announce() -> None:
+    if _announces:
+        os.write(STANDARD_ERROR, ENDING)  # a handler may interrupt any other kind of writing
+
+
 @contextmanager
 def between_windows() -> Iterator[Callable[[], None]]:
     """Yield a function that raises KeyboardInterrupt if a signal has arrived.
@@ -109,8 +117,7 @@ def between_windows() -> Iterator[Callable[[], None]]:
 
     def note(number: int, _frame: object) -> None:
         asked.set()
-        if _announces:
-            os.write(STANDARD_ERROR, ENDING)  # a handler may interrupt any other kind of writing
+        _announce()
         signal.signal(number, signal.default_int_handler)
 
     def check() -> None:
@@ -126,3 +133,44 @@ def between_windows() -> Iterator[Callable[[], None]]:
     finally:
         for number in waited:
             signal.signal(number, signal.default_int_handler)
+
+
+def run_interruptibly(doing: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine to its end on a new event loop; a signal first cancels it alone.
+
+    So it can wait for answers in progress, whichever signal it was; `asyncio.run` does that for
+    Ctrl-C only. A second signal raises immediately. As in `between_windows`, only signals that
+    would raise KeyboardInterrupt anyway are handled, and only in the main thread.
+    """
+    import asyncio
+
+    async def run() -> Result:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+
+        def interrupt(*_: object) -> None:
+            asked.set()
+            _announce()
+            raise_again()
+            loop.call_soon_threadsafe(task.cancel)
+
+        for number in handled:
+            signal.signal(number, interrupt)
+        try:
+            return await doing
+        finally:
+            raise_again()
+
+    def raise_again() -> None:
+        for number in handled:
+            signal.signal(number, signal.default_int_handler)
+
+    asked = threading.Event()
+    mine = threading.current_thread() is threading.main_thread()
+    handled = [s for s in SIGNALS if mine and signal.getsignal(s) is signal.default_int_handler]
+    try:
+        return asyncio.run(run())
+    except asyncio.CancelledError:
+        if asked.is_set():
+            raise KeyboardInterrupt from None
+        raise

@@ -12,6 +12,7 @@ import logging
 import random
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import cast
 
@@ -146,6 +147,8 @@ class Batcher:
                 task = asyncio.create_task(self._send(batch))
                 self._in_progress.add(task)
                 task.add_done_callback(self._on_done)
+                for request in batch:
+                    request.answer.add_done_callback(partial(_end_if_abandoned, task, batch))
 
     def _on_done(self, task: asyncio.Task[None]) -> None:
         self._in_progress.discard(task)
@@ -227,6 +230,16 @@ class Batcher:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _end_if_abandoned(
+    task: asyncio.Task[None],
+    batch: Sequence[_PendingRequest],
+    answer: asyncio.Future[Verdict | CompositionAnswer],
+) -> None:
+    """Cancel a batch that nobody waits for: what it cost is kept for the next who asks."""
+    if answer.cancelled() and all(request.answer.cancelled() for request in batch):
+        task.cancel()
 
 
 def _resolve(

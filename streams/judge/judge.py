@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -215,14 +215,15 @@ class Judge:
             return CompositionAnswer(None, self._no_text(sources[0], WRITES_NONE))
         asked = exchange.form(prompt("compose"))
         key = Key(sources[0].hash, _hash(sources[1:]), asked.id, name)
-        answer = self._cached(key)
+        answer = self.cache.get(key)
         while answer is None:
             async with self._lease([key]) as leased:
                 if leased:
-                    answer = self._cached(key) or await self._composed(key, sources, asked)
+                    answer = self.cache.get(key) or await self._composed(key, sources, asked)
             if answer is None:
                 await asyncio.sleep(WAIT_SECONDS)
-                answer = self._cached(key)
+                answer = self.cache.get(key)
+        [answer] = self._claimed([key], [answer])
         return CompositionAnswer(answer.text, self._verdict(sources[0], answer, asked, name))
 
     async def _composed(self, key: Key, sources: Sequence[Side], asked: Prompt) -> JudgeAnswer:
@@ -238,13 +239,15 @@ class Judge:
             again = _composition(reply)
             answer = replace(again, cost=answer.cost + again.cost)
         if answer.answer == "compose" or (answer.answer == "unusable" and reply.lasting):
-            self._remember({key: answer})
+            self.cache.put({key: answer})
         end_if_cancelled()
         return answer
 
     async def _verdicts(self, name: Name, model: str, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         comparison = _PairComparison(self.service.exchange.form(prompt(name)), model)
-        return self._as_verdicts(comparison, pairs, await self._answers(comparison, pairs))
+        answers = await self._answers(comparison, pairs)
+        answers = self._claimed([comparison.key(pair) for pair in pairs], answers)
+        return self._as_verdicts(comparison, pairs, answers)
 
     async def _verdicts_in_both_orders(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """The verdicts; an answer that would change a text is requested in the other order, too."""
@@ -254,6 +257,8 @@ class Judge:
         again = [place for place, answer in enumerate(answers) if answer.answer in ONE_SIDED]
         swapped = replace(comparison, swapped=True)
         others = await self._answers(swapped, [pairs[place] for place in again])
+        answers = self._claimed([comparison.key(pair) for pair in pairs], answers)
+        others = self._claimed([swapped.key(pairs[place]) for place in again], others)
         for place, other in zip(again, others, strict=True):
             answers[place] = _agreed(answers[place], other)
         return self._as_verdicts(comparison, pairs, answers)
@@ -325,7 +330,7 @@ class Judge:
                 await asyncio.sleep(WAIT_SECONDS)
         answers = []
         for key in keys:
-            answer = found.get(key) or self._cached(key) or NOT_SENT
+            answer = found.get(key) or self.cache.get(key) or NOT_SENT
             answers.append(answer)
             found[key] = replace(answer, cost=NOTHING)
         return answers
@@ -335,7 +340,7 @@ class Judge:
     ) -> dict[Key, JudgedPair]:
         """The pairs that have no answer; those that are cached are added to `found`."""
         for key in pairs.keys() - found.keys():
-            if answer := self._cached(key):
+            if answer := self.cache.get(key):
                 found[key] = answer
         return {key: pair for key, pair in pairs.items() if key not in found}
 
@@ -396,14 +401,14 @@ class Judge:
             for number, (answer, cost) in enumerate(zip(read, costs, strict=True), 1)
         ]
         found = dict(zip(map(how.key, pairs), answers, strict=True))
-        self._remember({key: said for key, said in found.items() if said.answer != "unusable"})
+        self.cache.put({key: said for key, said in found.items() if said.answer != "unusable"})
         end_if_cancelled()
         alone = len(pairs) == 1
         if alone and read == [None]:
             if reply.cost.calls and retries:
                 return await self._ask(how, pairs, costs, retries - 1)
             if reply.lasting:
-                self._remember(found)
+                self.cache.put(found)
         lost = [place for place, answer in enumerate(read) if answer is None]
         if lost and reply.lasting and not alone:
             again = await self._ask_in_smaller_requests(
@@ -424,21 +429,18 @@ class Judge:
         )
         return [answer for part in answers for answer in part]
 
-    # -- the cache ---------------------------------------------------------------------------------
+    def _claimed(self, keys: Sequence[Key], answers: Sequence[JudgeAnswer]) -> list[JudgeAnswer]:
+        """Answers with the costs that their verdicts record: what is owed for those in the cache.
 
-    def _cached(self, key: Key) -> JudgeAnswer | None:
-        """The cached answer; a recorded verdict claims what a dry run paid for it."""
-        answer = self.cache.get(key)
-        if answer is None or not self._recorded:
-            return answer
-        return replace(answer, cost=self.cache.claim(key))
-
-    def _remember(self, answers: Mapping[Key, JudgeAnswer]) -> None:
-        """Cache answers; their cost is owed if the verdicts are not recorded."""
-        self.cache.put(answers)
+        Nothing is claimed for verdicts that are not recorded.
+        """
         if not self._recorded:
-            for key, answer in answers.items():
-                self.cache.owe(key, answer.cost)
+            return [*answers]
+        owed = [self.cache.claim(key) for key in keys]
+        return [
+            answer if cost is None else replace(answer, cost=cost)
+            for answer, cost in zip(answers, owed, strict=True)
+        ]
 
 
 def end_if_cancelled() -> None:

@@ -138,7 +138,8 @@ class VerdictCache:
     """A file of answers.
 
     It holds composed texts and short reasons, but no other text of a memory. The cost of an answer
-    that a dry run paid for is *owed*: it belongs to the first verdict that is recorded.
+    is *owed* until a verdict that is to be recorded claims it: one that a dry run paid for, or that
+    arrived as its process stopped, belongs to the first verdict that is recorded later.
     """
 
     def __init__(self, file: Path) -> None:
@@ -159,14 +160,16 @@ class VerdictCache:
         return JudgeAnswer(answer, reason, text=text, probability=probability, model=model)
 
     def put(self, answers: Mapping[Key, JudgeAnswer]) -> None:
-        """Store answers immediately, in one transaction; their cost is not stored."""
+        """Store answers immediately, in one transaction; their cost is owed."""
         sql = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
         rows = [
             (*key.row, said.answer, said.reason, said.text, said.probability, said.model)
             for key, said in answers.items()
         ]
+        owed = [(*key.row, json.dumps(asdict(said.cost))) for key, said in answers.items()]
         with file_errors(self._file), transaction(self._connection):
             self._connection.executemany(sql, rows)
+            self._connection.executemany("INSERT OR REPLACE INTO owed VALUES (?, ?, ?, ?, ?)", owed)
 
     def lease(self, keys: Iterable[Key], lease: str) -> list[Key]:
         """Lease keys, so that others wait for their answers; return those that nobody else has."""
@@ -195,20 +198,22 @@ class VerdictCache:
         with file_errors(self._file):
             self._connection.execute("DELETE FROM asked WHERE lease = ?", (lease,))
 
-    def owe(self, key: Key, cost: Cost) -> None:
-        """Store the cost of an answer that no verdict has recorded yet."""
-        sql = "INSERT OR REPLACE INTO owed VALUES (?, ?, ?, ?, ?)"
+    def claim(self, key: Key) -> Cost | None:
+        """Take the owed cost of an answer, which the caller records; None if it is not cached."""
+        look = (
+            "SELECT cost FROM answers LEFT JOIN owed USING (older, newer, prompt, model)"
+            " WHERE older = ? AND newer = ? AND prompt = ? AND model = ?"
+        )
+        take = (
+            "DELETE FROM owed WHERE older = ? AND newer = ? AND prompt = ? AND model = ?"
+            " RETURNING cost"
+        )
         with file_errors(self._file):
-            self._connection.execute(sql, (*key.row, json.dumps(asdict(cost))))
-
-    def claim(self, key: Key) -> Cost:
-        """Take the owed cost of an answer; the caller records it."""
-        of_key = " FROM owed WHERE older = ? AND newer = ? AND prompt = ? AND model = ?"
-        with file_errors(self._file):
-            if self._connection.execute("SELECT 1" + of_key, key.row).fetchone() is None:
-                return NOTHING
-            row = self._connection.execute(f"DELETE{of_key} RETURNING cost", key.row).fetchone()
-        return NOTHING if row is None else Cost(**json.loads(row[0]))
+            cached = self._connection.execute(look, key.row).fetchone()
+            if cached is None:
+                return None
+            taken = cached[0] and self._connection.execute(take, key.row).fetchone()
+        return Cost(**json.loads(taken[0])) if taken else NOTHING
 
     # -- answers about parts of a conversation, kept until all of its parts have one ---------------
 

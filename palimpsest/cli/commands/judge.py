@@ -27,7 +27,7 @@ from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
 from palimpsest.process.output import dollars, visible
-from palimpsest.process.signals import stop_event
+from palimpsest.process.signals import run_interruptibly, stop_event
 from palimpsest.process.targets import require_targets, write_whole
 
 if TYPE_CHECKING:
@@ -265,8 +265,6 @@ def judge_pairs(
     Exit status 1 if some are left without a probability; a later call asks about what is not
     cached.
     """
-    import asyncio
-
     from palimpsest.evaluation.judge_pairs import ask_about_pairs, rows_of
     from palimpsest.evaluation.labelled import read_pairs
     from palimpsest.streams.policies import load_policy
@@ -277,7 +275,7 @@ def judge_pairs(
     folder = call.settings.over(data=data).data or VERIFIER_FOLDER
     pairs = read_pairs(files, {})
     _make_data_folder(folder)
-    judged = asyncio.run(ask_about_pairs(pairs, rules, settings, folder))
+    judged = run_interruptibly(ask_about_pairs(pairs, rules, settings, folder))
     write_whole(to, b"".join(rows_of(judged)))
     lacking = sum(pair.probability is None for pair in judged)
     document = {"pairs": len(judged), "without_probability": lacking, "file": str(to)}

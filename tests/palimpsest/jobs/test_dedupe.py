@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from palimpsest.contracts.requests import AnyRequest, Request
 from palimpsest.evaluation.from_log import labels_of
 from palimpsest.jobs import dedupe
 from palimpsest.jobs.dedupe import plan_of
+from palimpsest.process.signals import SIGNALS
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write import vectors
@@ -87,6 +90,31 @@ def test_a_persons_word_labels_what_the_judge_gave_a_probability_for(
     ada.store.confirm(joined["decision_id"])
     [pair] = labels_of(ada.store.reader, lambda _what, _share: None)
     assert (pair.label, pair.probability, pair.model) == ("same", 0.96, "judge-5-20260901")
+
+
+@embedded_alone
+@pytest.mark.parametrize("number", SIGNALS)
+def test_whichever_signal_interrupts_a_run_it_keeps_the_answers_in_progress(
+    ada: Speaker, server: JudgeServer, asking: JudgeSettings, number: signal.Signals
+) -> None:
+    def interrupt(_request: object) -> Fault:
+        os.kill(os.getpid(), number)
+        return Fault(delay=0.3)
+
+    ada.say(*ONE_WORD_MORE)
+    ada.under(STORE_TIME)
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        server.rule = interrupt
+        with pytest.raises(KeyboardInterrupt):
+            run(ada, asking)
+        assert signal.getsignal(number) is signal.default_int_handler
+    finally:
+        signal.signal(number, before)
+    assert len(run(ada, asking)["joined"]) == 1
+    assert server.calls == 1
+    [cost] = ada.store.sql("SELECT calls FROM judge_cost")
+    assert cost["calls"] == 1, "the answer that came after the signal is in the view, too"
 
 
 def test_a_memory_that_was_taken_apart_is_joined_by_no_later_run(

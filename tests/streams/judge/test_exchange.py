@@ -184,12 +184,12 @@ KEY = Key("aa", "bb", "p", "m")
 def test_what_is_owed_is_claimed_once(tmp_path: Path) -> None:
     with closing(VerdictCache(tmp_path / "judge.sqlite")) as cache:
         cost = Cost(1, 2, None, 0.5, 0.25)
-        assert cache.claim(KEY) == NOTHING
-        cache.owe(KEY, NOTHING)
-        cache.owe(KEY, cost)
-        cache.owe(Key("aa", "bb", "p", "other"), NOTHING)
+        assert cache.claim(KEY) is None
+        cache.put({KEY: JudgeAnswer("same")})
+        cache.put({KEY: JudgeAnswer("same", cost=cost)})
+        cache.put({Key("aa", "bb", "p", "other"): JudgeAnswer("same")})
     with closing(VerdictCache(tmp_path / "judge.sqlite")) as cache:
-        assert cache.claim(Key("bb", "aa", "p", "m")) == NOTHING
+        assert cache.claim(Key("bb", "aa", "p", "m")) is None
         assert cache.claim(KEY) == cost
         assert cache.claim(KEY) == NOTHING
 

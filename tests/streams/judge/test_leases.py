@@ -12,6 +12,7 @@ import pytest
 from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.streams.judge import service, storage
+from palimpsest.streams.judge.batching import Batcher, BatchSettings
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.pairs import CompositionAnswer
 from palimpsest.streams.judge.storage import FILE, Key, VerdictCache
@@ -36,10 +37,10 @@ def beside(asking: Asking) -> Judge:
     return Judge.beside(asking.folder, asking.rules, asking.settings, lambda: asking.now)
 
 
-async def interrupt(asking: Asking, call: Coroutine[Any, Any, object]) -> None:
-    """Cancel a call of the judge once its service was asked."""
+async def interrupt(asking: Asking, call: Coroutine[Any, Any, object], *, calls: int = 1) -> None:
+    """Cancel a call of the judge once its service was asked so often."""
     task = asyncio.create_task(call)
-    await until_asked(asking)
+    await until_asked(asking, calls)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -121,7 +122,25 @@ def test_an_answer_that_arrives_as_the_process_stops_is_paid_for_once(
     assert asking.server.calls == 1
     [verdict] = asking.by(lambda judge: judge.compare([CHANGED]))
     assert asking.server.calls == len(ORDERS[ask])
-    assert (verdict.answer, verdict.calls) == (ORDERS[ask][-1], len(ORDERS[ask]) - 1)
+    assert (verdict.answer, verdict.calls) == (ORDERS[ask][-1], len(ORDERS[ask]))
+
+
+def test_an_answer_that_arrives_before_a_stopped_verifier_closes_is_recorded_later(
+    asking: Asking,
+) -> None:
+    """Nobody waits for the pair any more, and its batch is not ended yet."""
+    asking.server.always = Fault(delay=0.1)
+
+    async def stop(judge: Judge) -> None:
+        batcher = Batcher(BatchSettings())
+        await interrupt(asking, batcher.compare(judge, "ada", CHANGED))
+        while judge.cost.calls < 1:  # noqa: ASYNC110 - nobody gives word of it
+            await asyncio.sleep(0.001)
+        await batcher.close()
+
+    asking.by(stop)
+    [verdict] = asking.by(lambda judge: judge.compare([CHANGED]))
+    assert (verdict.calls, asking.server.calls) == (1, 1)
 
 
 def test_a_composition_that_arrives_as_the_process_stops_is_paid_for_once(asking: Asking) -> None:
@@ -131,8 +150,23 @@ def test_a_composition_that_arrives_as_the_process_stops_is_paid_for_once(asking
         await interrupt(asking, judge.compose(SOURCES))
 
     asking.by(stop)
-    assert asking.by(lambda judge: judge.compose(SOURCES)).text
-    assert asking.server.calls == 1
+    made = asking.by(lambda judge: judge.compose(SOURCES))
+    assert made.text
+    assert (asking.server.calls, made.verdict.calls) == (1, 1)
+
+
+def test_what_was_paid_in_one_order_before_the_process_stopped_is_recorded_later(
+    asking: Asking,
+) -> None:
+    asking.ruled(ask="relation")
+    asking.server.fail(Fault(), Fault(delay=0.3))
+
+    async def stop(judge: Judge) -> None:
+        await interrupt(asking, judge.compare([CHANGED]), calls=2)
+
+    asking.by(stop)
+    [verdict] = asking.by(lambda judge: judge.compare([CHANGED]))
+    assert (verdict.answer, verdict.calls, asking.server.calls) == ("update", 2, 2)
 
 
 def test_an_answer_that_takes_long_does_not_keep_a_process_from_stopping(
@@ -169,6 +203,6 @@ ORDERS = {"same": ["different"], "relation": ["update", "update"]}
 """The answer in each order that is asked about."""
 
 
-async def until_asked(asking: Asking) -> None:
-    while not asking.server.calls:  # noqa: ASYNC110 - nobody gives word of it
+async def until_asked(asking: Asking, calls: int = 1) -> None:
+    while asking.server.calls < calls:  # noqa: ASYNC110 - nobody gives word of it
         await asyncio.sleep(0.001)

@@ -151,9 +151,9 @@ class DecidedData(Light):
     `moment` is the time that the text is about, as stated by the producer, and no later than the
     recording; if absent, as in older events, it is the time of recording. `rank`, `actor`,
     `because` and `cause` (the request) are set for an update, whose author said what it joins.
-    `withheld` is the forgetting (a request) that makes the candidate wait for a person, not living.
-    `expires_at` is when the candidate becomes hidden, as stated by itself or, for its category, by
-    the policy.
+    `withheld` is the forgetting (a request) because of which the candidate waits for a person;
+    until then it is not living. `expires_at` is when the candidate becomes hidden, as stated by
+    itself or, for its category, by the policy.
     """
 
     decision: FirstDecision
@@ -174,7 +174,8 @@ class DecidedData(Light):
 class SettledData(Light):
     """The decision on a pending candidate.
 
-    `cause` is the event that released an answer which had been held back.
+    `cause` is the request, or the event if there is no request, that released an answer which had
+    been held back.
     """
 
     decision: Settlement
@@ -191,7 +192,7 @@ class SettledData(Light):
 class JoinedData(Light):
     """A join between existing candidates, by a person or a batch rule.
 
-    `cause` is the id of the run that made it, if a run did; the id of its `ran` event follows from
+    `cause` is the run, or the request, that made it; the id of the run's `ran` event follows from
     that.
     """
 
@@ -236,13 +237,14 @@ class InvalidData(Light):
 
 
 class ReversedData(Light):
-    """A reversed join. `separates` is false if other joins keep the pair in one memory.
+    """A reversed join, or a withdrawn separation, which `decision_id` then names.
 
-    A review includes the model's `verdicts`. A `consequence_of` another reversal separates nothing:
-    nobody said that the two differ, they would only not have been compared. `cause` is the request
-    that it belongs to: reversals of one cause take one memory apart. A reversal that `withdraws`
-    undoes a person's merge or an update as if it had never been stated: earlier statements about
-    the pair hold again. An un-merge may do so, too, if other joins hold the two together.
+    `separates` is false if other joins keep the pair in one memory. A review includes the model's
+    `verdicts`. A `consequence_of` another reversal separates nothing: nobody said that the two
+    differ, they would only not have been compared. `cause` is the request that it belongs to: a
+    memory's reversals of one cause take it apart together. A reversal that `withdraws` undoes a
+    person's merge or an update as if it had never been stated: earlier statements about the pair
+    hold again. An un-merge may do so, too, if other joins hold the two together.
     """
 
     decision_id: str
@@ -304,8 +306,8 @@ class OnCandidateData(Light):
     """A statement about one candidate. `cause` is the request that it belongs to.
 
     For a forgotten candidate, `again` says what happens if its text arrives again; with `earlier`,
-    a text that happened before is refused. `speaker` is `agent` if an agent forgot it; older events
-    have none.
+    a text that happened before the forgetting is refused. `speaker` is `agent` if an agent forgot
+    it; older events have none.
     """
 
     candidate_id: str
@@ -371,7 +373,8 @@ class EmbeddedData(Light):
     """A vector added to a candidate's text: a late one, one with windows, or another model's.
 
     With `ahead`, its model is not in force yet: the text also keeps the vector that it has. With
-    `text_id`, the text is the one that this event composed; the candidate belongs to its memory.
+    `text_id`, the text is a composed one: `text_id` is the event that composed it, and the
+    candidate is a member of its memory.
     """
 
     candidate_id: str
@@ -427,9 +430,9 @@ class RanData(Light):
 class RefusedData(Light):
     """A refused command, with the reason; verdicts that came with it are kept.
 
-    If the verdicts settle something later, they keep this rank and this actor. `rank` is absent if
-    there are no verdicts, and in older events, whose verdicts were all the judge's. `a` and `b` are
-    the two candidates of a command about a pair.
+    `rank` is that of a refused `settle`, whose verdicts may settle something later and then keep
+    this rank and this actor; older events lack it, because all their verdicts were the judge's. `a`
+    and `b` are the two candidates of a command about a pair.
     """
 
     command: str

@@ -50,7 +50,10 @@ def upper_bound(errors: int, trials: int, confidence: float = 0.95) -> float:
 
 
 def lower_bound(hits: int, trials: int, confidence: float = 0.95) -> float:
-    """The one-sided Clopper-Pearson lower bound of a rate of hits; 0 without trials."""
+    """The one-sided Clopper-Pearson lower bound of a rate of hits; 0 without trials.
+
+    Raises ValueError as `upper_bound` does.
+    """
     return 1.0 - upper_bound(trials - hits, trials, confidence)
 
 
@@ -69,7 +72,8 @@ def p_value(errors: int, trials: int, budget: float) -> float:
 def trials_needed(budget: float, confidence: float, errors: int = 0) -> int:
     """The fewest trials, `errors` of them wrong, that certify `budget` at `confidence`.
 
-    Without an error it is the smallest n with (1 - budget)^n <= 1 - confidence.
+    Without an error it is the smallest n with (1 - budget)^n <= 1 - confidence. Raises ValueError
+    if `errors` is negative.
     """
     low, high = errors, errors + 1
     while p_value(errors, high, budget) > 1 - confidence:

@@ -37,6 +37,7 @@ def across_namespaces(reader: Reader, owner_id: str, at_least: float, limit: int
 
     A text longer than the model's input is compared window by window, in both directions, and the
     score is that of the least similar window. Memories that are not fully embedded are left out.
+    Raises ValueError if the recorded vectors differ in dimension, or one is not finite.
     """
     ledger = reader.ledger(owner_id)
     at = reader.clock()

@@ -54,7 +54,7 @@ from palimpsest.streams.core.touched import Touched
 def decide(
     command: Admit | Operation, ledger: Ledger, policy: Policy, now: datetime
 ) -> list[AnyEvent]:
-    """The events that a command causes; none if it was carried out before.
+    """The events that a command causes; none if it was decided on before.
 
     `now` is the runtime's clock; within an owner the recorded time never goes back. Call `advance`
     first, so that candidates that expire by `now` are expired in the ledger.

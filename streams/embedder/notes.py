@@ -23,7 +23,10 @@ SETTLED_NS = 2_000_000_000
 
 
 class Notes:
-    """Notes in a folder, which need not exist; if it is not writable, none are kept."""
+    """Notes in a folder, which need not exist; if it is not writable, none are written.
+
+    If a file cannot be read, methods that take it raise OSError.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -59,7 +62,7 @@ class Notes:
             write_whole(self._note(file, subject), [line.encode()])
 
     def forget(self) -> None:
-        """Drop all notes, so that files are examined again."""
+        """Drop all notes, so that files are examined again. Raises OSError if it cannot."""
         for note in self._folder.glob("*.note"):
             note.unlink(missing_ok=True)
 

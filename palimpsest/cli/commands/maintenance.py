@@ -357,19 +357,23 @@ def _policy_of_store(settings: Settings) -> Policy:
 
 
 def _embedding(model: str, engine: str, folder: Path) -> DoctorFinding:
-    """Whether the model's files work; every file is read."""
+    """Whether the model's files work; every file is read, unless a note cannot be dropped."""
     from palimpsest.streams import embedder
     from palimpsest.streams.embedder.notes import Notes
     from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir
 
+    noted = ""
     try:
         Notes(default_cache_dir()).forget()
+    except OSError as error:
+        noted = f"; files that were checked before are not read again: {error}"
+    try:
         loaded = embedder.load_engine(model, engine)
         loaded.embed(["word"])
     except Exception as error:  # noqa: BLE001 - whatever a library raises because of its files, it is reported
         detail = f"{folder} cannot be used: {type(error).__name__}: {error}"
         return DoctorFinding("model", found=False, detail=detail, remedy="install the model again")
-    detail = f"{loaded.model}: {folder}, {loaded.dimension} dimensions by {loaded.name}"
+    detail = f"{loaded.model}: {folder}, {loaded.dimension} dimensions by {loaded.name}{noted}"
     return DoctorFinding("model", found=True, detail=detail)
 
 

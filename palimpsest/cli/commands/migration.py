@@ -293,7 +293,7 @@ def clean(
     """Copy a file without its duplicates: no store is needed, and by default none is made.
 
     The copy has the form, the order and the columns of FILE. Rows that
-    cannot be read are named and stay in the copy; the exit status is
+    cannot be read stay in the copy; the exit status is
     then 1. With `--store`, the rows are kept there, to undo later.
     """
     from palimpsest.cleaning.clean import NEEDS_MOMENT, Rules, find_duplicates

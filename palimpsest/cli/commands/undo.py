@@ -54,7 +54,7 @@ def unmerge(
         str | None, typer.Option(metavar="D", help="The join of this decision.")
     ] = None,
     candidate: Annotated[
-        str | None, typer.Option(metavar="C", help="The join that brought this candidate in.")
+        str | None, typer.Option(metavar="C", help="Joins with earlier candidates.")
     ] = None,
     memory: Annotated[
         str | None, typer.Option(metavar="M", help="All of its joins except verbatim repeats.")

@@ -51,7 +51,7 @@ _UNSPACED = re.compile(
 
 
 def split(text: str) -> list[str]:
-    """The words, numbers and signs of ``text`` in order, as written; only spaces are left out."""
+    """The words, numbers and signs of ``text`` in order, in compatibility form, without spaces."""
     written: list[str] = []
     folded = _folded(text)
     for chunk in folded.split():
@@ -147,7 +147,7 @@ def tokens(text: str) -> frozenset[str]:
 
 
 def _plain_words(text: str) -> frozenset[str] | None:
-    """The result of `words_of` for a text of ASCII words and a few signs; None for other texts.
+    """The words of a text of ASCII words and a few signs, without the signs; None for other texts.
 
     Most memories are such texts, and a newcomer is split before it is stored: this takes 3 us, the
     regular expression 29.

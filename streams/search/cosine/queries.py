@@ -24,7 +24,10 @@ class CoarseQueries:
 
 
 class Queries:
-    """Queries of shape (b, d): wide for exact products, and of unit length for the scans."""
+    """Queries of shape (b, d): wide for exact products, and of unit length for the scans.
+
+    Raises ValueError as `squared_norms` does.
+    """
 
     def __init__(self, queries: NDArray[np.float16], dimension: int) -> None:
         self.wide: NDArray[np.float64] = widened(queries).astype(np.float64)

@@ -851,6 +851,20 @@ def test_doctor_reads_the_model_whatever_was_noted_of_it(
     assert notes.read(model, "sha256") is None
 
 
+def test_doctor_does_not_blame_the_model_for_notes_that_it_cannot_drop(
+    stocked: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forget(_: Notes) -> None:
+        raise PermissionError("not yours")
+
+    monkeypatch.setattr(Notes, "forget", forget)
+    [model] = [one for one in stocked.json("doctor")["findings"] if one["name"] == "model"]
+    assert model["found"]
+    assert model["detail"].endswith(
+        "; files that were checked before are not read again: not yours"
+    )
+
+
 def test_doctor_fails_where_something_needed_is_missing(
     stocked: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

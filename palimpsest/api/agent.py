@@ -101,6 +101,7 @@ class Agent:
         """The `k` memories nearest to a question or mentioning an identifier from it, best first.
 
         Hardly related ones are left out and counted as `weaker`; `min_score=None` includes them.
+        `as_of` is a UsageError: it would show forgotten texts.
         """
         if narrowed.get("as_of") is not None:  # it would show texts forgotten since then
             raise UsageError("an agent recalls as of now: `as_of` is for people")

@@ -294,12 +294,12 @@ class Statements(OpenedStore):
     ) -> Forgotten:
         """Forget memories of one owner with all their wordings, by a plan of `find` or by ids.
 
-        A plan's token (or `expect`) is compared with their current state: RefusedError (`moved_on`)
-        if one of them has changed. If a text arrives `again`, it waits for a person (`ask`), is
-        stored as new (`allow`) or is refused. The default is `ask`; for texts forgotten by an agent
-        it is `allow`, but a candidate that states a time before the forgetting is refused.
-        `restore(forgotten=…)` undoes all of it. `dry_run` also shows which candidates wait for a
-        verdict about these memories.
+        A plan's token, or for ids `expect`, is compared with their current state: RefusedError
+        (`moved_on`) if one of them has changed. If a text arrives `again`, it waits for a person
+        (`ask`), is stored as new (`allow`) or is refused. The default is `ask`; for texts forgotten
+        by an agent it is `allow`, but a candidate that states a time before the forgetting is
+        refused. `restore(forgotten=…)` undoes all of it. `dry_run` also shows which candidates wait
+        for a verdict about these memories.
         """
         ids, token = meant(what)
         if token is not None and expect is not None:

@@ -101,8 +101,9 @@ class Submissions(OpenedStore):
         The judge's model extracts memories, as `palimpsest extract` does; with `infer=False`, each
         message except system messages is stored as it is. Each memory's metadata names the
         `message` that it came from: by its `id`, or by its number, from 1. All are stored, or none.
-        UsageError if the judge cannot be used; TransientError if it gave no answer about some part
-        of the conversation; ModelError if its model did not answer in the requested form.
+        UsageError if the judge cannot be used, or a `content` is of another type; InvalidInputError
+        for a wrong time; TransientError if the judge gave no answer about some part of the
+        conversation; ModelError if its model did not answer in the requested form.
         """
         given = [messages] if isinstance(messages, str | Mapping) else messages
         listed = [

@@ -317,7 +317,8 @@ class Audits:
 
         A pair may be labelled again, and the latest label counts; `undo` with the id in `unmerged`
         restores a join that was un-merged. Repeating the same label changes nothing. Raises
-        RefusedError (`not_waiting`) for a pair that was not shown yet.
+        UsageError for another label, RefusedError (`not_waiting`) for a pair that was not shown
+        yet.
         """
         if label not in get_args(AuditLabel):
             raise UsageError("a label must be right, wrong or unsure")

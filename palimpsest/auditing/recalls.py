@@ -197,7 +197,8 @@ class Recalls:
     ) -> RecallLabelDone:
         """Say whether the pair that `next` showed is rightly apart; `wrong` if they say the same.
 
-        Nothing is joined. Raises RefusedError (`not_waiting`) for a pair that was not shown yet.
+        Nothing is joined. Raises RefusedError (`not_waiting`) for a pair that was not shown yet,
+        UsageError for another label.
         """
         if label not in get_args(AuditLabel):
             raise UsageError("a label must be right, wrong or unsure")

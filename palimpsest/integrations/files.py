@@ -35,7 +35,7 @@ class MemoryFiles:
         self._source = source
 
     def path(self, given: str) -> str:
-        """A path in its shortest form."""
+        """A path in its shortest form; UsageError if it is outside the folder, or malformed."""
         whole = normpath(given)
         if not _is_in(whole, self._folder):
             raise UsageError(f"the path must be in {self._folder}")
@@ -55,7 +55,7 @@ class MemoryFiles:
     def write(self, path: str, wanted: Iterable[str]) -> None:
         """Set the lines of a file: changed ones are updated, missing ones forgotten.
 
-        A line that only moves stays as it is.
+        A line that only moves stays as it is. Raises UsageError if all lines are blank.
         """
         before = self._memories_of(path)
         lines = [line.strip() for line in wanted if line.strip()]
@@ -89,7 +89,10 @@ class MemoryFiles:
         self._forget([*self._all(path)])
 
     def move(self, old: str, new: str) -> None:
-        """Move a file, or a folder's files: write the lines to `new`, and forget the old ones."""
+        """Move a file, or a folder's files: write the lines to `new`, and forget the old ones.
+
+        Raises UsageError if `new` is in `old`.
+        """
         if _is_in(new, old):
             raise UsageError(f"{new} is in {old} itself")
         self._require_no_file_above(new)

@@ -169,7 +169,8 @@ def switch_model(
 ) -> PolicyInForce:
     """Compare by another model from here on, under `policy` or the current one's rules.
 
-    Raises RefusedError if the model is already in force, or any text lacks a vector of it. A
+    Raises UsageError if the policy is for another model, RefusedError if the model is already in
+    force (not with a cluster), or any text lacks a vector of it. A
     cluster's partitions switch one by one: if one refuses, because a text has arrived meanwhile,
     all are asked again.
     """

@@ -30,7 +30,8 @@ MOST_PATH_BYTES = 480
 def export_log(reader: Reader, file: Path, progress: Callable[[int], None] | None) -> int:
     """Write every line of the log to a file, byte for byte; returns their number.
 
-    The file is written whole or not at all, because a partial export would look complete.
+    The file is written whole or not at all, because a partial export would look complete. Raises
+    UsageError if it cannot be written.
     """
     counts = []
 
@@ -77,7 +78,10 @@ def make_folder(folder: Path) -> None:
 
 
 def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None) -> int:
-    """Fill a new store from an exported log; leave no store behind if the file is not a log."""
+    """Fill a new store from an exported log; leave no store behind if the file is not a log.
+
+    Raises UsageError if the file cannot be read.
+    """
     if not file.is_file():
         raise UsageError(
             f"{file} is a folder: name the file of an exported log"

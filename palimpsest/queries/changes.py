@@ -52,7 +52,10 @@ class ChangeFeed:
         return cast("Changes", orjson.loads(self._page(owner_id, position, limit, head)))
 
     def position(self, owner_id: str | None, after: int | str) -> int:
-        """The position after which a page begins: `after`, or that of the event with this id."""
+        """The position after which a page begins: `after`, or that of the event with this id.
+
+        Raises UsageError if it is beyond the log, or the id is unknown or another owner's.
+        """
         log = self._reader.log
         if isinstance(after, int):
             if after > (head := log.head()):

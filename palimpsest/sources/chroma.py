@@ -88,7 +88,7 @@ class ChromaSource:
 
 
 def segment_of(connection: sqlite3.Connection, collection: str) -> str:
-    """The id of the segment with a collection's metadata."""
+    """The id of the segment with a collection's metadata; UsageError if it has none."""
     text = "SELECT id FROM segments WHERE collection = ? AND scope = 'METADATA'"
     found = connection.execute(text, [collection]).fetchone()
     if found is None:

@@ -172,7 +172,10 @@ def gathered_uses(bodies: Iterable[bytes]) -> Iterator[Access]:
 
 
 def outcomes_of(answer: Any) -> list[Outcome]:
-    """The writer's outcomes for an item's inputs; raises the error if it answered with one."""
+    """The writer's outcomes for an item's inputs; raises the error if it answered with one.
+
+    Raises StoreError if the answer cannot be read.
+    """
     if isinstance(answer, list):
         return [Outcome(**outcome) for outcome in answer]
     result(from_json(answer))

@@ -36,7 +36,10 @@ class WriterLock:
         return self._file
 
     def try_acquire(self) -> bool:
-        """Take the lock unless another has it; returns whether this object holds it."""
+        """Take the lock unless another has it; returns whether this object holds it.
+
+        Raises StoreError if the file cannot be opened or locked.
+        """
         if self._file is not None:
             return True
         try:

@@ -93,7 +93,10 @@ class Acknowledged:
             self.record()
 
     def record(self) -> None:
-        """Record the log's position; called after each commit, before it is acknowledged."""
+        """Record the log's position; called after each commit, before it is acknowledged.
+
+        Raises StoreError if it cannot be written.
+        """
         try:
             self._write()
         except OSError as error:

@@ -73,7 +73,10 @@ def _checked(policy: Policy) -> Policy:
 
 
 def parse_policy(text: str | bytes, origin: str, folder: Path = Path()) -> Policy:
-    """A policy from TOML text; errors name `origin`, and language files are in `folder`."""
+    """A policy from TOML text, whose language files are in `folder`.
+
+    Raises UsageError, which names `origin`.
+    """
     try:
         return Policy.model_validate(with_languages(parse_toml(text, origin), folder))
     except ValidationError as error:

@@ -86,7 +86,10 @@ class PartitionProducer:
         )
 
     async def start(self) -> Self:
-        """Fence the former writer, and end its open transaction."""
+        """Fence the former writer, and end its open transaction.
+
+        Raises NotPermittedError if the brokers do not allow its transactional id, or KafkaError.
+        """
         retry_without_brokers(self._producer.client)
         try:
             await self._producer.start()

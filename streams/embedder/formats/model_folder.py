@@ -46,7 +46,7 @@ class ModelFolder:
         return self.path / "model.safetensors"
 
     def read_tokenizer(self) -> Tokenizer:
-        """The tokenizer that its file describes."""
+        """The tokenizer that its file describes; ModelUnusable if it cannot be read."""
         file = self.path / "tokenizer.json"
         try:
             return Tokenizer.from_file(str(file))
@@ -54,7 +54,7 @@ class ModelFolder:
             raise ModelUnusable(f"{file} cannot be read: {error}") from error
 
     def read_weights(self) -> Weights:
-        """Every tensor in the weights."""
+        """Every tensor in the weights; ModelUnusable if they cannot be read."""
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
 

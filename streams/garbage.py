@@ -39,5 +39,5 @@ def collector_at_rest() -> Iterator[None]:
 
 
 def _are_many_new() -> bool:
-    """Whether the next collection is nearly due."""
+    """Whether the next collection is more than half due."""
     return gc.get_count()[0] > gc.get_threshold()[0] // 2

@@ -69,7 +69,7 @@ class ClusterClient:
         return asyncio.run_coroutine_threadsafe(answer(), self._loop)
 
     def behind(self, followed: Mapping[tuple[str, int], int]) -> int:
-        """The number of records of the decisions topic beyond these offsets of its partitions."""
+        """The number of records of the decisions topic beyond these offsets, with markers."""
         return self._run(self._client.behind(followed))
 
     def _run(self, call: Coroutine[Any, Any, Result]) -> Result:

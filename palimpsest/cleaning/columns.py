@@ -43,7 +43,8 @@ class Columns:
     def found(self, rows: Iterable[Any], *, needs_moment: bool) -> Columns:
         """The columns, with missing ones guessed from the first rows.
 
-        UsageError if the column of the texts is not known, or these rows lack a named column.
+        UsageError if the column of the texts is not known, these rows lack a named column, or a
+        column's name is not a text.
         """
         some = [row for row in islice(rows, LOOKED_AT) if isinstance(row, dict)]
         names = {name for row in some for name in row}

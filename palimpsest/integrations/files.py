@@ -25,8 +25,9 @@ class MemoryFiles:
 
     A line that repeats an earlier one of the file joins its memory, and is shown once. Lines are
     in the order in which they were first written; blank ones are not kept. UsageError for a path
-    outside the folder or an impossible change; RefusedError if the store refuses. A change that
-    fails changes nothing: every part of it is tried before the first is made.
+    outside the folder or an impossible change; RefusedError if the store refuses. Every part of a
+    change is tried before the first is made, so a refusal changes nothing, unless the memories
+    change meanwhile.
     """
 
     def __init__(self, agent: Agent, folder: str, source: str) -> None:

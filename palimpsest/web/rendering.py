@@ -53,7 +53,7 @@ def environment() -> Environment:
 
 
 def shown(text: object) -> Markup:
-    """A text for a page: escaped, with invisible characters shown by name."""
+    """A text for a page: escaped, with invisible characters shown by number and name."""
     plain = str(text)
     if plain.isprintable():
         return escape(plain)

@@ -1,4 +1,4 @@
-"""The fold of an event into its owner's ledger. Nothing else changes a ledger.
+"""The fold of an event into its owner's ledger; only time changes a ledger otherwise (`advance`).
 
 It changes the ledger in place and returns what it touched, so that projections write just that.
 Each event counts once, however often it is delivered (law L7).

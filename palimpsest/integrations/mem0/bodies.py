@@ -48,7 +48,7 @@ IGNORED = frozenset(
     " includes excludes async_mode rerank fields keyword_search latest_only version"
     " output_format source prompt".split()
 )
-"""Options of mem0's extraction and ranking, which have no meaning here."""
+"""Options of mem0 that have no meaning here."""
 
 
 CLEARED = frozenset({"expiration_date"})
@@ -64,7 +64,7 @@ def ending(last_day: date | None) -> datetime | None:
 
 
 class Arguments(Strict):
-    """Arguments of a call. Unknown ones are refused, except those that are ignored here."""
+    """Arguments of a call. Unknown ones are refused, unless they are null or ignored here."""
 
     @model_validator(mode="before")
     @classmethod
@@ -108,7 +108,7 @@ class Add(Who):
     def wanted(self) -> list[MessageBody]:
         """The messages to remember: the user's that are more than questions and courtesies.
 
-        With `infer=False`, they are all but the system's.
+        With `infer=False`, they are all texts but the instructions to the model.
         UsageError if there are more than fit into one commit: then only some might be kept.
         """
         found = [
@@ -158,7 +158,7 @@ class PageBody(Strict):
 
 
 class UpdateMemory(Arguments):
-    """The new text of a memory, and its expiry; `null` clears that."""
+    """Changes of a memory; a null `expiration_date` clears the expiry."""
 
     text: Text | None = None
     metadata: Metadata | None = None

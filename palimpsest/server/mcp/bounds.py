@@ -23,7 +23,8 @@ NAMES = frozenset({"id", "urn", "token", "next", "version", "forgotten"})
 class Bounded(NamedTuple):
     """An answer within its bound and, if it was shortened, what `_meta` says about that.
 
-    `longest_text`: longer texts are previews. `left_out`: the number of missing list items.
+    `longest_text`: longer texts are previews. `left_out`: the number of missing items of lists, and
+    of metadata.
     """
 
     answer: JsonObject

@@ -293,7 +293,8 @@ async def _assign(
 ) -> bool:
     """Assign this worker's partitions to the manager: the same ones of both topics.
 
-    Returns False if it is not ready. StoreError if the topics have different partitions.
+    Returns False if it is not ready. StoreError if a topic is missing or has another number of
+    partitions.
     """
     names = map(settings.topics.name, INPUTS)
     assignment = app.consumer.assignment()

@@ -113,7 +113,7 @@ LONGEST_SECONDS = timedelta(days=36_525).total_seconds()
 def seconds_of(value: object) -> object:
     """The seconds of a duration such as `90m`, `12h`, `7d` or `2w`; a number is seconds already.
 
-    Raises ValueError for anything else, and unless it is above 0 and at most a hundred years.
+    Raises ValueError for any other text, and for a duration of zero or of over a hundred years.
     """
     if not isinstance(value, str):
         return value

@@ -51,7 +51,7 @@ def checksum(path: Path) -> int:
 
 
 def remove(path: Path) -> None:
-    """Remove a folder or file and everything in it; does nothing if it is gone."""
+    """Remove a file, or a folder as far as possible; does nothing if it is gone."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

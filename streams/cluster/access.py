@@ -55,7 +55,10 @@ VERIFIER = Needs({"verifications": ("Read",), "commands": ("Write",)}, "palimpse
 
 
 async def require_access(connection: Connection, topics: Topics, needs: Needs) -> None:
-    """Raise NotPermittedError with all missing permissions, or BrokersAwayError."""
+    """Raise NotPermittedError with the missing permissions, or BrokersAwayError.
+
+    Missing topics are ignored, and so is a group whose coordinator cannot tell yet.
+    """
     found = (await read_metadata(connection, [topics.name(kind) for kind in needs.topics])).topics
     missing = [
         f"{operation} on the topic {topics.name(kind)}"

@@ -65,7 +65,7 @@ class _Memory(BaseModel):
 
 @cache
 def extract_prompt() -> Prompt:
-    """The shipped prompt for longer memories, with its tool."""
+    """The shipped prompt, with its tool: for memories of one to three sentences."""
     text = files("palimpsest.streams.extract").joinpath("extract.md").read_text(encoding="utf-8")
     entry = {
         "content": {"type": "string", "description": "The fact, in one to three sentences."},

@@ -26,9 +26,8 @@ NOT_OFFERED = "the function gave no answer that the policy asks for"
 class OwnJudge:
     """Asks a function about each pair; it writes no text, so it may not answer `compose`.
 
-    Verdicts name the function as the model, and their cost is unknown. The function's exceptions
-    are passed on. It counts as remote, and gets no local text, unless it has a true attribute
-    `local`.
+    Its verdicts name it as the model, and their cost is unknown. Its exceptions are passed on. It
+    counts as remote, and gets no local text, unless it has a true attribute `local`.
     """
 
     def __init__(self, function: JudgeFunction, rules: policy.Judge) -> None:
@@ -46,7 +45,7 @@ class OwnJudge:
         return [self._verdict(pair, ANSWERS[f"compare-{self._rules.ask}"]) for pair in pairs]
 
     async def review(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
-        """Like `compare`; every answer is `same` or `different`."""
+        """Like `compare`; every answer is `same`, `different` or `unusable`."""
         return [self._verdict(pair, ANSWERS["review"]) for pair in pairs]
 
     async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:

@@ -1,4 +1,4 @@
-"""Commands for producers: `ingest`, `extract` and `prompt`, `session`."""
+"""Commands for producers: `ingest`, `add`, `extract`, `prompt` and `session`."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ def ingest(
 ) -> None:
     """Decide on every row of the files and print a summary.
 
-    Creates the store if there is none. A row is a CloudEvent or a JSON
-    object with owner_id and text. Ingesting the same file twice changes
+    Creates the store if there is none. A row is a CloudEvent, or has
+    owner_id and text. Ingesting the same file twice changes
     nothing. Unreadable rows are kept as dead letters, and the exit
     status is 1.
     """
@@ -244,7 +244,7 @@ def extract(
     """Print the memories of a conversation, one JSON object a line, for `ingest -`.
 
     A message has role, content, and at or time. The exit status is
-    1 if a part of the conversation gave nothing.
+    1 if the model gave no usable answer about a part of it.
     """
     from palimpsest.backends.paths import LOG_FILE
     from palimpsest.contracts.policy import recorded_policy
@@ -290,7 +290,7 @@ def open_file(file: Path) -> BinaryIO:
 
 @prompt_app.command("extract", epilog="Example: palimpsest prompt extract")
 def show_extract(context: typer.Context) -> None:
-    """Print the template for longer memories that `extract` uses, to copy or to change."""
+    """Print the prompt that `extract` uses, to copy or to change."""
     from palimpsest.streams.extract.extract import extract_prompt
 
     prompt = extract_prompt()

@@ -183,7 +183,7 @@ class _Dedupe(Strict):
 
 
 class TokenDedupe(_Dedupe):
-    """Batch rule: compare each memory with the `candidates` that share most of its key tokens.
+    """Batch rule: compare each memory with the `candidates` that share the most key tokens with it.
 
     By its cosine and the policy's zones, a pair is joined, handed to the judge, or left alone.
     """

@@ -18,7 +18,7 @@ class Memory:
     """mem0's synchronous memory. A user is an owner; so is an agent or a run without a user.
 
     The store is the folder `store`, else that of the settings. mem0's configuration is
-    accepted but not used: no model is asked, and messages are remembered verbatim.
+    accepted but not used: no language model is asked, and messages are remembered verbatim.
     """
 
     def __init__(self, config: Any = None, *, store: str | Path | None = None) -> None:
@@ -122,7 +122,7 @@ class Memory:
 
 
 class AsyncMemory:
-    """mem0's asynchronous memory: the calls of `Memory`, each awaited."""
+    """mem0's asynchronous memory: the calls of `Memory`, all but `close` awaited."""
 
     def __init__(self, config: Any = None, *, store: str | Path | None = None) -> None:
         self.memory = Memory(config, store=store)

@@ -71,7 +71,10 @@ class InputFile:
         self._share: float | None = None
 
     def values(self) -> Iterator[Any]:
-        """Each row as a dict, or as the value that it is instead; as bytes if it cannot be read."""
+        """Each row as a dict, or as the value that it is instead; as bytes if it cannot be read.
+
+        UsageError if the file is damaged, or has too large a row.
+        """
         match self.form:
             case "csv" | "json":
                 yield from self._read()
@@ -83,7 +86,7 @@ class InputFile:
                 yield from ({TEXT: _decoded(line)} for line in self._lines() if line.strip())
 
     def read(self, columns: Columns, progress: Progress) -> Iterator[ScopedText]:
-        """Each row's text, scope and time."""
+        """Each row's text, scope and time. UsageError as for `values`."""
         for number, values in enumerate(self.values()):
             if number % BATCH == 0:
                 progress(f"reading {self.path.name}", self._share)

@@ -240,8 +240,8 @@ def _dedupe(rule: Dedupe | None) -> str:
             return "There are no batch rules: `dedupe` is refused."
         case TokenDedupe():
             return (
-                f"dedupe: each memory is compared with the {rule.candidates} that share most of its"
-                " key words, by cosine; the zones decide on a pair."
+                f"dedupe: each memory is compared with the {rule.candidates} that share the most"
+                " key words with it, by cosine; the zones decide on a pair."
             )
         case ClusterDedupe():
             return (

@@ -35,7 +35,7 @@ BY: dict[How, tuple[By, ...]] = {
 class OwnerCounts:
     """An owner's counts: `repeats` are living candidates beyond one per memory.
 
-    `memories` are those that have not `expired`.
+    `memories` are those that have not `expired`, `retracted` all candidates that are not living.
     """
 
     memories: int

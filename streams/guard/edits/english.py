@@ -514,7 +514,7 @@ def _is_contrary(said: str, meant: str) -> bool:
 
 
 def _closes(text: Reading, after: int, words: tuple[str, str]) -> bool:
-    """Whether the scope of *not* ends with the adjective before a place."""
+    """Whether the scope of *not* ends with the adjective before `after`."""
     follows = low(text, after)
     if follows == "for" and low(text, after + 1) not in en.OBJECTS | en.POSSESSIVES:
         return False

@@ -26,6 +26,7 @@ from palimpsest.streams.guard.data.name_words import (
     NOTED,
     NUMBERED,
     OTHER_TIMES,
+    PETS,
     PLAIN,
     PRONOUNS,
     RELATED,
@@ -121,6 +122,9 @@ def _owning(whose: str, *, user: bool) -> re.Pattern[str]:
     return re.compile("|".join(ways))
 
 
+_ANOTHER = re.compile(r"[A-Z]")
+_OTHERS = RELATED | ROLES | PETS | en.PERSONS | en.QUANTIFIERS | {"who", "that"}
+"""Words for others whose a possessive after them may be."""
 _OWN = _owning("his|her|their", user=False)
 _USERS = _owning("their", user=True)
 _MY = _owning("my", user=True)
@@ -176,8 +180,8 @@ def _owned(name: str, rest: str) -> tuple[bool, str]:
 
     If so, it is *their* in what follows: *I sprained my ankle*, *Ada sprained her ankle*.
     """
-    if not any(whose in rest for whose in _WHOSE):
-        return False, rest  # the usual case
+    if rest.startswith("'s ") or not any(whose in rest for whose in _WHOSE):
+        return False, rest  # *Ada's sister quit her job*: whose?
     found = (_MY if name == SPEAKER else _USERS if _is_user(name) else _OWN).search(rest)
     if not found and _is_user(name):
         found = _OWN.search(rest)
@@ -187,6 +191,8 @@ def _owned(name: str, rest: str) -> tuple[bool, str]:
     before, after = rest[:start], rest[end:].removeprefix(" own")
     if _POSSESSIVE.search(before) or _POSSESSIVE.search(after):
         return False, rest
+    if _ANOTHER.search(rest[: found.start()]) or not _OTHERS.isdisjoint(before.split()):
+        return False, rest  # *Ada thinks Bob lost his job*
     return True, f"{before}their{after}"
 
 

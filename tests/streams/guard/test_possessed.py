@@ -337,6 +337,18 @@ Ada leaves in the mornings. / Ada leaves in the morning.
 Ada can speak Dutch. / Ada speaks Dutch.
 Ada gets up at 6. / Ada wakes up at 6.
 Ada is married to Bea. / Ada's wife is Bea.
+My boss changed my job. / Ada's boss changed her job.
+My son broke my arm. / The user's son broke their arm.
+My son lives with my father. / The user's son lives with their father.
+My wife visits my mother. / The user's wife visits their mother.
+My brother owes my sister money. / The user's brother owes their sister money.
+My neighbour planted trees in my garden. / The user's neighbour planted trees in their garden.
+I take mum to a clinic for my back. / Ada takes mum to a clinic for her back.
+I help Eve build my own house. / Ada helps Eve build her own house.
+I think Eve lost my job. / Ada thinks Eve lost her job.
+I made Eve drink my coffee black. / Ada made Eve drink her coffee black.
+I say Eve uses Vim as my editor. / Ada says Eve uses Vim as her editor.
+I know a nurse who quit my job. / Ada knows a nurse who quit her job.
 Ada has a son. / Ada has one son.
 """
 

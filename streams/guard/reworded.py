@@ -13,10 +13,12 @@ from palimpsest.streams.guard.data.name_words import (
     AGENTS,
     AILING,
     ALLERGENS,
-    ALSO_NOUNS,
     APPOINTED,
+    CROSSING,
     DATED,
     DIPLOMAS,
+    DONE,
+    DRINKS,
     FEARS,
     FIRMS,
     FOODS,
@@ -31,8 +33,10 @@ from palimpsest.streams.guard.data.name_words import (
     MEALS,
     MEDICINES,
     MEETINGS,
+    NEVER_DESCRIBING,
     NOT_CALLED,
     NOTEBOOKS,
+    OFTEN_DONE,
     OUTDOORS,
     PASTIMES,
     PEOPLE,
@@ -40,7 +44,6 @@ from palimpsest.streams.guard.data.name_words import (
     PETS,
     PLANNING,
     PRACTISED,
-    PRONOUNS,
     RELATED,
     ROLES,
     SKILLS,
@@ -94,10 +97,18 @@ def _by_pastime(rest: str) -> str:
     found = _PASTIME.fullmatch(rest)
     if not found:
         return rest
-    if found[3].strip() in ALSO_NOUNS.get(found[2], ()):
-        return rest  # *likes cooking apples* is about apples
+    after = found[3].split()
+    if not _is_done(found[2], after) or (found[1] == "prefers" and "to" in after):
+        return rest  # *likes cooking apples* is about apples; *prefers reading to music* ranks them
     verb = "likes" if found[1] == "enjoys" else found[1]
     return f" {verb} to {PASTIMES[found[2]]}{found[3]}"
+
+
+def _is_done(pastime: str, after: list[str]) -> bool:
+    """Whether words after a pastime say what is done, and not what the pastime describes."""
+    if not after or pastime in NEVER_DESCRIBING or after[-1] in DONE.get(pastime, ()):
+        return True
+    return after[0] in _AFTER_A_VERB or all(word[0].isupper() for word in after)
 
 
 def _in_order(rest: str) -> str:
@@ -119,10 +130,21 @@ def _by_favourite(rest: str) -> str:
     return f"'s favourite {singular(found[2])} is {found[1]}" if found else rest
 
 
-_GOES = re.compile(rf" goes ({any_of(OUTDOORS)})((?: .+)?)")
+_DAYS = "|".join(f"{day.capitalize()}s?" for day in sorted(en.WEEKDAYS))
+_SOMETIMES = (
+    rf"(?:at (?:[0-9]|dawn|dusk|night|noon|weekends)|before|daily|every|in the (?:mornings?"
+    rf"|afternoons?|evenings?|forest|lake|ocean|park|pool|rain|river|sea|snow|woods)|in {NAME}"
+    rf"|in (?:autumn|spring|summer|winter)|on (?:{_DAYS}|weekdays|weekends)|once|outdoors|alone"
+    r"|together|twice|with|[a-z0-9]+ times|after (?:breakfast|dinner|lunch|school|work))"
+)
+"""When, where or with whom; in *goes running late*, *late* does not belong to the verb as in *runs
+late*."""
+_OFTEN = rf"(?: {_SOMETIMES}\b.*)?"
+_GOES = re.compile(rf" goes ({any_of(OUTDOORS)})({_OFTEN})")
 _ALLERGY = re.compile(rf" has an? ({any_of(ALLERGENS)}) allergy")
 _BEST = re.compile(r" likes ([\w'\-]+(?: [\w'\-]+){0,2}) best of all ([a-z]+s)")
 _PASTIME = re.compile(rf" (likes|loves|hates|enjoys|prefers) ({any_of(PASTIMES)})((?: [\w'\-]+)*)")
+_AFTER_A_VERB = en.PREPOSITIONS | en.PARTICLES | en.DETERMINERS | en.NUMBERS.keys() | OFTEN_DONE
 _ITEM = re.compile(r"[A-Z][a-zà-ÿ]+")
 _LISTED = re.compile(rf" speaks ((?:{_ITEM.pattern}, )*{_ITEM.pattern},? and {_ITEM.pattern})")
 _PLACE = rf"({NAME}(?:, {NAME})?)"
@@ -146,8 +168,20 @@ _KIN = rf"(?:{_YOUNGER} )?(?:{any_of((PEOPLE | RELATED) - ROLES)})"
 _APPOINTED = f"(?:{any_of(APPOINTED)})"
 _NO_PERSON = rf"(?![A-Z]|(?:.* )?(?:{any_of(LIVING)})s?\b)"
 """*Likes tea more than Bob* may mean: than Bob does."""
-_HYPOTHETICAL = rf"(?:{any_of(PRONOUNS)}|that|this|the|[a-z]+ing)\b"
-"""*Would like her* and *would like skiing* say what would please, if it happened."""
+_TO_DO = r"(?!(?:believe|have (?!an?\b|children\b|kids\b|more\b)|point|say|think)\b)[a-z]+"
+_ASKED_FOR = (
+    "advice|another|answers|children|help|kids|more|reminders|replies|reports|some|summaries"
+    "|updates"
+)
+_NO_IF = r"(?!.*\b(?:if|less)\b)"
+"""*Would like jazz* and *would like to have seen Rome* say what would please, if it happened."""
+_MEDICINE = rf"(?:{any_of(MEDICINES)}|[0-9.]+ ?mg of [a-z]+)"
+_DRINK = rf"(?:[a-z]+ ){{0,2}}(?:{any_of(DRINKS)})(?: (?:{any_of(en.PREPOSITIONS)}|rather) .+)?"
+_ACROSS = (
+    rf"(?:.* )?(?:{any_of(CROSSING)}) over |(?:an?|the) .* over (?:an?|the) "
+    r"|(?:.* )?[a-z]+ing over (?!.*ing\b)"
+)
+"""*Prefers flying over Rome* does not say: to Rome."""
 _NOT_CALLED = rf"(?!(?:{any_of(NOT_CALLED)})\Z)"
 _DATE = f"[0-9]{{1,2}} (?:{MONTH})(?: [0-9]{{4}})?"
 _AMOUNT = r"((?:[$€£][0-9][0-9.]*|[0-9][0-9.,]* [a-z]+))"
@@ -167,14 +201,21 @@ _MEETING = "appointment|class|exam|lesson|meeting|rehearsal|shift|stand-?up"
 _AGE = rf"((?:{any_of(en.NUMBERS)})|[0-9]{{1,3}})(?: years (?:old|of age))?"
 _BLOOD = "((?:A|B|AB|O) (?:negative|positive))"
 _WORDS_OF_MONEY = "(?:[a-z]+ )?(?:budget|income|salary)"
-_WHEN = rf"(?:in (?:{MONTH}|[0-9]{{4}})|last [a-z]+|[a-z0-9]+ (?:weeks|months|years) ago)"
+_WHEN = (
+    rf"(?:in (?:{MONTH}|[0-9]{{4}})|last (?:week|month|year|spring|summer|autumn|winter)"
+    r"|[a-z0-9]+ (?:weeks|months|years) ago)"
+)
 _RUN = r"([0-9.]+ ?km) run"
 _WITH = (
     rf"(?:(?:an?|one|(?:{any_of(en.NUMBERS)})|[0-9]+|her|his|their(?: own)?) )(?:[a-z]+ )?[a-z]+"
 )
 _HABIT = ((r"(.+ in the (?:morning|afternoon|evening))s", r"\1"),)
 _TAKES = "drink|eat|own|smoke|speak|use"
-_NOT_ANY = r"(?!(?:longer|more|of|old|one|other|single)\b)"
+_NOT_ANY = (
+    r"(?!(?:longer|more|of|old|one|other|single)\b)"
+    r"(?!.*(?:,|\b(?:all|and|because|both|but|each|every|if|only|since|unless)\b))"
+)
+"""No other word that a negation may apply to, as in *doesn't have a car and a bike*."""
 _SERVED = (
     r"(?!.* to )(?:(?:black|strong|white)\b.*"
     r"|with(?:out)? (?!(?:her|him|them|[a-z]+ing)\b|[A-Z]).+)"
@@ -221,7 +262,10 @@ _WAYS = {
         (rf"'s ({_PET}) is called ({NAME})", r" has a \1 called \2"),
         (r"'s blood pressure is ([0-9]+) over ([0-9]+)", r"'s blood pressure is \1/\2"),
         (rf"'s (?:current )?weight is ({_WEIGHT})", r" weighs \1"),
-        (rf"('s (?:{_SOMEBODY})) works as (?!an? {_TRAINED})(an? {_TRADE})", r"\1 is \2"),
+        (
+            rf"('s (?:{_SOMEBODY})) works as (?!an? (?:[a-z]+ )*{_TRAINED})(an? {_TRADE})",
+            r"\1 is \2",
+        ),
         (rf"'s major is ({any_of(SUBJECTS)})", r" majors in \1"),
         (rf"('s (?:{_SOMEBODY}) has [0-9]+) kids", r"\1 children"),
         (rf"('s {_WORDS})'s name is ({NAME})", r"\1 is called \2"),
@@ -311,6 +355,8 @@ _WAYS = {
         (r" is putting (?:aside money|money aside) for (.+)", r" is saving for \1"),
         (rf" is off (?:work )?on {_OFF}", r" takes \1 off"),
         (r" is currently (an? .+|[a-z]+ing .+)", r" is \1"),
+            rf" is currently (an? (?:.* )?student(?: .+)?|an? {_TRADE}(?: .+)?|[a-z]+ing .+)",
+            r" is \1",
         (rf" is living in {_PLACE}", r" lives in \1"),
         (rf" is studying ({NAME}|{any_of(SUBJECTS)})", r" studies \1"),
         (rf"( is learning) how( to (?:{any_of(SKILLS)})(?: .+)?)", r"\1\2"),
@@ -324,7 +370,10 @@ _WAYS = {
         (rf" is an? ({any_of(SUBJECTS)}) student (at (?:the )?{_SCHOOL})", r" studies \1 \2"),
         (rf" is studying ({any_of(SUBJECTS)}) (at (?:the )?{_SCHOOL})", r" studies \1 \2"),
         *((rf" is (?:an? )?{ailing}", rf" has {illness}") for ailing, illness in AILING.items()),
-        (rf" is on ({any_of(MEDICINES)}|[0-9.]+ ?mg of [a-z]+)( .+)?", r" takes \1\2"),
+        (
+            rf" is on ({_MEDICINE})( (?:at|every|for|in|once|twice) .+)?",
+            r" takes \1\2",
+        ),
         (rf" is aged {_AGE}", r" is \1 years old"),
         (rf" is (?:blood type )?{_BLOOD}", r"'s blood type is \1"),
         (rf" is an? ({NAME}) fan", r" is a fan of \1"),
@@ -358,6 +407,8 @@ _WAYS = {
         (r" goes to work by (?:bicycle|bike)", r" cycles to work"),
         (rf" goes for an? {_RUN}(.*)", r" runs \1\2"),
         (r" goes for a (jog|run|swim)((?: .+)?)", r" \1s\2"),
+        (rf" goes for an? {_RUN}({_OFTEN})", r" runs \1\2"),
+        (rf" goes for a (jog|run|swim)({_OFTEN})", r" \1s\2"),
     ),
     "banks": _ways((rf" banks with ({NAME})", r"'s bank is \1")),
     "fears": _ways((rf" fears ({any_of(FEARS)})", r" is afraid of \1")),
@@ -383,15 +434,19 @@ _WAYS = {
     **dict.fromkeys(("mainly", "primarily"), _ways((r" [a-z]+ ([a-z]+s .+)", r" mostly \1"))),
     "typically": _ways((r" typically ([a-z]+s .+)", r" usually \1")),
     "would": _ways(
-        (rf" would like (to [a-z]+ .+|(?!to |{_HYPOTHETICAL})[a-z0-9].+)", r" wants \1")
+        (
+            rf" would like (to {_TO_DO} .+|(?:{_COUNT}|{_ASKED_FOR})\b{_NO_IF}.*)",
+            r" wants \1",
+        )
     ),
     "wants": _ways((rf"( wants to learn) how( to (?:{any_of(SKILLS)})(?: .+)?)", r"\1\2")),
     "likes": _ways(
         (rf" likes ([^,]+?) (?:better|more) than {_NO_PERSON}([^,]+)", r" prefers \1 to \2")
     ),
     "prefers": _ways(
-        (r" prefers (?:to drink|drinking) (?!and|or)(.+)", r" prefers \1"),
-        (r" prefers (?!to )([^,]+?) (?:over|rather than) ([^,]+)", r" prefers \1 to \2"),
+        (rf" prefers (?:to drink|drinking) ({_DRINK})", r" prefers \1"),
+        (r" prefers (?!to )([^,]+?) rather than ([^,]+)", r" prefers \1 to \2"),
+        (rf" prefers (?!to |{_ACROSS})([^,]+?) over ([^,]+)", r" prefers \1 to \2"),
         (r"( prefers .+ in the (?:morning|afternoon|evening))s", r"\1"),
     ),
     "was": _ways(
@@ -404,7 +459,7 @@ _WAYS = {
     ),
     "works": _ways(
         (rf" works as (an? {_TRADE}) (at|for) {_FIRM}", r" works \3 \4 as \1"),
-        (rf" works as (?!an? {_TRAINED})(an? {_TRADE})", r" is \1"),
+        (rf" works as (?!an? (?:[a-z]+ )*{_TRAINED})(an? {_TRADE})", r" is \1"),
     ),
     "attends": _ways((rf" attends ((?:the )?{_SCHOOL})", r" studies at \1")),
     "does": _ways(

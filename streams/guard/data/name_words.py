@@ -550,13 +550,10 @@ AGENTS = {
     "believer in": "believes in",
     "collector of": "collects",
     "grower of": "grows",
-    "illustrator of": "illustrates",
-    "keeper of": "keeps",
+    "keeper of(?! the)": "keeps",
     "maintainer of": "maintains",
     "mentor to": "mentors",
-    "reader of": "reads",
     "subscriber to": "subscribes to",
-    "supporter of": "supports",
     "user of": "uses",
     "volunteer at": "volunteers at",
     "volunteer for": "volunteers for",
@@ -625,7 +622,16 @@ PETS = frozenset(_ANIMALS) | {f"{it[:-1]}ies" if it[-1] == "y" else it + "s" for
 TAME = frozenset("cat cats dog dogs hamster hamsters kitten parrot parrots puppy".split())
 """Animals that are always pets when somebody has them."""
 
-NOT_CALLED = frozenset("Christian German Norman Roman".split())
+NOT_CALLED = frozenset(
+    (
+        "American Arab Australian Austrian Brazilian British Buddhist Canadian Captain Catholic"
+        " Chinese Christian Czech Danish Deaf Dutch English Everybody Everyone Finnish French Gay"
+        " German Greek Hindu Indian Irish Israeli Italian Japanese Jewish Korean Major Mayor"
+        " Mexican Mormon Muslim Nobody Norman Norwegian Orthodox Polish Portuguese President"
+        " Protestant Roman Romanian Russian Scottish Spanish Swedish Swiss Turkish Ukrainian Vegan"
+        " Vegetarian Welsh"
+    ).split()
+)
 """Names that can be said of somebody without being theirs: *Ada's brother is Christian*."""
 
 TRADES = frozenset(
@@ -748,17 +754,48 @@ PASTIMES = {
 }
 """What somebody likes doing; to like to do it is the same."""
 
-ALSO_NOUNS = {
+DONE = {
     verb: frozenset(nouns.split())
     for verb, nouns in (
-        ("baking", "apples potatoes"),
-        ("collecting", "agencies"),
-        ("cooking", "apples"),
-        ("flying", "drones planes airplanes aeroplanes"),
-        ("growing", "boys children girls kids"),
-        ("sailing", "boats dinghies ships yachts"),
-        ("trying", "people times"),
-        ("working", "animals dogs horses"),
+        ("baking", "bagels biscuits bread brownies cakes cookies muffins pastries pies pizza"),
+        ("collecting", "art books coins comics postcards records shells stamps vinyl watches"),
+        ("cooking", "curries curry dinner food lunch meals pasta risotto soups stews"),
+        ("drawing", "animals cartoons comics faces landscapes people portraits"),
+        ("flying", "kites"),
+        ("growing", "basil carrots flowers herbs mint roses tomatoes vegetables"),
+        ("knitting", "hats jumpers scarves socks sweaters"),
+        ("meeting", "friends people"),
+        ("painting", "landscapes people portraits watercolors watercolours"),
+        ("playing", " ".join(("bass drums guitar music piano violin", *sorted(GAMES)))),
+        ("reading", "biographies books comics fiction manga newspapers novels poems poetry"),
+        ("singing", "alto bass jazz karaoke opera soprano tenor"),
+        ("spending", "time"),
+        ("writing", "code fiction letters novels poems poetry songs stories"),
     )
 }
-"""Nouns that a pastime may describe: *cooking apples* are apples."""
+"""What is done in a pastime. Any other noun may be described by it: *cooking apples* are apples."""
+
+NEVER_DESCRIBING = frozenset("going listening making watching".split())
+"""Pastimes whose words in *-ing* describe no noun."""
+
+OFTEN_DONE = frozenset(
+    "abroad again alone early fast home late outdoors outside remotely together".split()
+)
+"""Adverbs that may follow a pastime."""
+
+DRINKS = frozenset(
+    (
+        "ale beer champagne cider cocktails cocoa coffee cola espresso gin juice lattes lemonade"
+        " milk rum soda tea whiskey whisky wine"
+    ).split()
+)
+"""What is drunk; *drinking water* and *drinking games* are other things."""
+
+CROSSING = frozenset(
+    (
+        "bridge bridges chat chats conversation conversations drive drives flight flights journey"
+        " journeys path paths ride rides road roads room rooms route routes talk talks tour tours"
+        " trip trips view views walk walks way ways window windows"
+    ).split()
+)
+"""Nouns after which *over* may say where: *flights over Rome*."""

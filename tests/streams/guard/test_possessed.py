@@ -116,6 +116,10 @@ Ada's husband is Christian. / Christian is Ada's husband.
 Ada's husband is Christian. / Ada's husband is called Christian.
 Ada's uncle is Roman. / Ada has an uncle called Roman.
 Ada's friend is German. / German is Ada's friend.
+Ada's friend is French. / Ada has a friend called French.
+Ada's boss is English. / Ada's boss is called English.
+Ada's doctor is Welsh. / Welsh is Ada's doctor.
+Ada's son is Major. / Ada has a son called Major.
 Ada's best friend is German. / German is Ada's best friend.
 Ada's youngest son is Christian. / Christian is Ada's youngest son.
 Ada's younger sister is called Mia. / Ada has an older sister called Mia.

@@ -53,6 +53,12 @@ User works as a nurse. / I'm a nurse.
 My job title is data analyst. / Ada is a data analyst.
 User enjoys baking sourdough bread. / I like to bake sourdough bread.
 Ada loves hiking. / I love to hike.
+Ada loves reading in bed. / I love to read in bed.
+User enjoys meeting people. / Ada likes to meet people.
+I enjoy watching old films. / Ada likes to watch old films.
+User goes running in the park. / I run in the park.
+User prefers drinking black coffee in the morning. / I prefer black coffee in the morning.
+Ada prefers driving over flying. / I prefer driving to flying.
 User prefers green tea over coffee. / I prefer green tea to coffee.
 Ada prefers trains rather than planes. / I prefer trains to planes.
 I'm learning how to play the piano. / The user is learning to play the piano.
@@ -301,6 +307,39 @@ Ada hates cooking. / Ada loves to cook.
 Ada likes visiting aunts. / Ada likes to visit aunts.
 Ada likes racing cars. / Ada likes to race cars.
 Ada likes running shoes. / Ada likes to run shoes.
+Ada likes reading glasses. / I like to read glasses.
+Ada loves dancing bears. / Ada loves to dance bears.
+Ada loves flying fish. / I love to fly fish.
+Ada likes walking sticks. / Ada likes to walk sticks.
+Ada hates meeting rooms. / I hate to meet rooms.
+Ada likes cooking wine. / Ada likes to cook wine.
+Ada prefers reading to music. / I prefer to read to music.
+Ada prefers singing to children. / Ada prefers to sing to children.
+Ada prefers drinking games. / I prefer games.
+Ada prefers drinking chocolate. / Ada prefers chocolate.
+Ada prefers drinking from glass. / Ada prefers from glass.
+Ada prefers flying over Rome. / I prefer flying to Rome.
+Ada prefers talking over tea. / Ada prefers talking to tea.
+Ada prefers flights over the sea. / I prefer flights to the sea.
+Ada prefers the road over the hill. / Ada prefers the road to the hill.
+Ada goes for a run late. / I run late.
+Ada goes running low. / Ada runs low.
+Ada goes running for mayor. / I run for mayor.
+Ada goes running into Bob. / Ada runs into Bob.
+Ada goes fishing for praise. / Ada fishes for praise.
+Ada stopped drinking last night. / Ada quit drinking last night.
+Ada doesn't have a car and a bike. / Ada has no car and a bike.
+I don't have a dog because of Bob. / Ada has no dog because of Bob.
+Ada would like jazz. / I want jazz.
+Ada would like to have seen Rome. / Ada wants to have seen Rome.
+Ada would like a dog if Bob agreed. / Ada wants a dog if Bob agreed.
+Ada is the illustrator of Dune. / Ada illustrates Dune.
+Ada is a reader of law at Oxford. / Ada reads law at Oxford.
+Ada is a supporter of two orphans. / I support two orphans.
+Ada is the keeper of the museum. / Ada keeps the museum.
+Ada is on lithium batteries. / Ada takes lithium batteries.
+Ada is currently a vegan. / I am a vegan.
+Ada works as a newly qualified nurse. / I am a newly qualified nurse.
 Ada prefers tea over coffee. / Ada prefers coffee over tea.
 Ada prefers tea over coffee. / Ada prefers tea over juice.
 Ada prefers tea over coffee. / Ada prefers tea.

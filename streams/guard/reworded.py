@@ -354,9 +354,10 @@ _WAYS = {
         (rf" is an? graduate of (?:the )?{_ALMA}", r" graduated from \1"),
         (r" is putting (?:aside money|money aside) for (.+)", r" is saving for \1"),
         (rf" is off (?:work )?on {_OFF}", r" takes \1 off"),
-        (r" is currently (an? .+|[a-z]+ing .+)", r" is \1"),
+        (
             rf" is currently (an? (?:.* )?student(?: .+)?|an? {_TRADE}(?: .+)?|[a-z]+ing .+)",
             r" is \1",
+        ),
         (rf" is living in {_PLACE}", r" lives in \1"),
         (rf" is studying ({NAME}|{any_of(SUBJECTS)})", r" studies \1"),
         (rf"( is learning) how( to (?:{any_of(SKILLS)})(?: .+)?)", r"\1\2"),
@@ -405,8 +406,6 @@ _WAYS = {
     ),
     "goes": _ways(
         (r" goes to work by (?:bicycle|bike)", r" cycles to work"),
-        (rf" goes for an? {_RUN}(.*)", r" runs \1\2"),
-        (r" goes for a (jog|run|swim)((?: .+)?)", r" \1s\2"),
         (rf" goes for an? {_RUN}({_OFTEN})", r" runs \1\2"),
         (rf" goes for a (jog|run|swim)({_OFTEN})", r" \1s\2"),
     ),

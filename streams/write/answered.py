@@ -172,7 +172,8 @@ def _as_of(log: Log, first: Recorded, events: int) -> Iterator[Ledger]:
 
 def record_answer(writer: Writer, request: Request, answer: Answer, start: int) -> None:
     """Record a request's answer in the first of its pending events, those from `start` on."""
-    if _only_reads(request) or _repeats_a_run(answer):
+    # Schedulers repeat their requests: another one may have done the run.
+    if _only_reads(request) or (isinstance(answer, Done) and "done_before" in answer.result):
         return
     events = writer.pending.events
     if start == len(events):
@@ -203,7 +204,10 @@ def record_outcomes(
         owner_id = next((prepared.candidate.owner_id for prepared in read), "")
         note_id = event_id(request_id, f"unchanged:{owner_id}")
         _append(writer, _unchanged(writer, request_id, data, owner_id, note_id))
-    told = [_without_nothing(asdict(outcome)) for outcome in outcomes]
+    told = [
+        {name: value for name, value in asdict(outcome).items() if value is not None}
+        for outcome in outcomes
+    ]
     kept = [
         outcome
         | {
@@ -215,10 +219,6 @@ def record_outcomes(
     ]
     answer, kept_answer = Done({"outcomes": told}), {"done": {"outcomes": kept}}
     _record(writer, _Asked(request_id, asked, data), answer, kept_answer, at)
-
-
-def _without_nothing(fields: JsonObject) -> JsonObject:
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 class _Asked(NamedTuple):
@@ -247,11 +247,6 @@ def _record(writer: Writer, asked: _Asked, answer: Answer, kept: JsonObject, at:
         part = _unchanged(writer, asked.request_id, asked.data, first.owner_id, part_id)
         _append(writer, structs.replace(part, requestanswer=text[begin : begin + PART]))
     writer.pending.answered[asked.request_id] = DigestedAnswer(asked.digest, answer)
-
-
-def _repeats_a_run(answer: Answer) -> bool:
-    """Whether another request has already done the run: schedulers repeat their requests."""
-    return isinstance(answer, Done) and "done_before" in answer.result
 
 
 def _kept(request: Request, answer: Answer, first: AnyEvent) -> JsonObject:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from palimpsest.contracts.events import AnyEvent, Composition, Content, Decided, Joined, Settled
+from palimpsest.contracts.events import AnyEvent, Content, Decided, Joined, Settled
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.policy import Judge
 from palimpsest.streams.core.text import search_hash
@@ -28,7 +28,9 @@ def log_decision(event: AnyEvent, judge: Judge) -> None:
             _log_check(event)
         case Settled() | Joined():
             if event.data.join is not None and event.data.composition is not None:
-                _log_merge(event.data.composition)
+                text = event.data.composition
+                of = _short_hash(text.content)
+                _log.info("DEDUP_MERGE: %d memories -> %s", len(text.sources), of)
             elif judge.enabled and event.data.evidence is not None:
                 _log_failure(event, event.data.evidence.verdicts, judge)
         case _:
@@ -47,11 +49,6 @@ def _log_check(event: Decided) -> None:
         nearest.cosine if nearest else None,
         data.decision,
     )
-
-
-def _log_merge(composition: Composition) -> None:
-    of = _short_hash(composition.content)
-    _log.info("DEDUP_MERGE: %d memories -> %s", len(composition.sources), of)
 
 
 def _log_failure(event: Settled | Joined, verdicts: tuple[Verdict, ...], judge: Judge) -> None:

@@ -64,7 +64,6 @@ from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.garbage import collector_at_rest
 from palimpsest.streams.intake import (
-    Notice,
     Prepared,
     RawRow,
     matches_former_fingerprint,
@@ -243,7 +242,12 @@ class Writer:
             case Prepared() as prepared:
                 return self._admit(item, prepared, vectors)
             case notice:
-                return self._run_notice(item, notice)
+                ledger = self.ledger(notice.owner_id)
+                if comes_too_soon(notice, ledger, self.clock()):
+                    self.pending.uses.append(item)
+                else:
+                    self.apply(notice)
+                return Outcome("heard")
 
     def _reject(self, item: Input, error: InvalidInputError) -> Outcome:
         sha = digest(item.row.raw)
@@ -266,14 +270,6 @@ class Writer:
     def _is_rejected(self, event_id: str) -> bool:
         """Whether these bytes are already recorded as invalid, for any reason."""
         return event_id in self.pending.rejected or self.log.find(event_id) is not None
-
-    def _run_notice(self, item: Input, notice: Notice) -> Outcome:
-        ledger = self.ledger(notice.owner_id)
-        if comes_too_soon(notice, ledger, self.clock()):
-            self.pending.uses.append(item)
-        else:
-            self.apply(notice)
-        return Outcome("heard")
 
     def record_uses(self, owner_id: str, notices: Iterable[Access]) -> bool:
         """Record an owner's gathered uses as one event; False if they must wait longer."""

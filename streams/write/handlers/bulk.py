@@ -149,21 +149,18 @@ class _Bulk(Generic[Told]):
             self.owners += bool(commands)
             self._count(len(ledger.entries))
             before = _asking(ledger) if self.dry_run else set()
-            self._run_each(ledger, commands)
+            meant = tuple(map(_target, commands))
+            for command in commands:
+                target = _target(command)
+                if self.dry_run:
+                    self.described.append(self.describe(ledger, target))
+                events, why = _run_step(self.executor, ledger, command, meant)
+                self.refused += why
+                if events is not None:
+                    self.done.append(target)
+                    self.recorded += events
+                self._count(1)
             self.asks += len(_asking(ledger) - before) if self.dry_run else 0
-
-    def _run_each(self, ledger: Ledger, commands: Sequence[Step]) -> None:
-        meant = tuple(map(_target, commands))
-        for command in commands:
-            target = _target(command)
-            if self.dry_run:
-                self.described.append(self.describe(ledger, target))
-            events, why = _run_step(self.executor, ledger, command, meant)
-            self.refused += why
-            if events is not None:
-                self.done.append(target)
-                self.recorded += events
-            self._count(1)
 
     def _count(self, steps: int) -> None:
         """Count steps, and commit after enough of them."""

@@ -28,8 +28,20 @@ def forget(executor: Executor, request: ForgetRequest) -> Forgotten:
 
     Raises RefusedError if one of the memories has changed since.
     """
+    by_agent = request.rank == "agent"
+    again = request.again or ("allow" if by_agent else "ask")
     if not request.memory_ids:
-        return _nothing_forgotten(request)
+        if request.expect not in (None, versions_of([])):
+            raise RefusedError("moved_on", "the memories that were expected are gone: look again")
+        return {
+            "forgotten": request.request_id,
+            "candidates": [],
+            "again": again,
+            "token": versions_of([]),
+            "waits": [],
+            "memories": [],
+            "events": [],
+        }
     owner_id = owner_of_candidate(executor, request.memory_ids[0])
     require_owner(owner_id, request.owner_id, request.memory_ids[0])
     for memory_id in request.memory_ids[1:]:
@@ -41,8 +53,6 @@ def forget(executor: Executor, request: ForgetRequest) -> Forgotten:
     ledger = executor.ledger(owner_id)
     meant = _meant(ledger, request.memory_ids)
     token, waits = versions_of(meant), _waiting(ledger, meant)
-    by_agent = request.rank == "agent"
-    again = request.again or ("allow" if by_agent else "ask")
     command = Forget(
         **head,
         memories=request.memory_ids,
@@ -61,22 +71,6 @@ def forget(executor: Executor, request: ForgetRequest) -> Forgotten:
         "waits": waits,
         "memories": pictures([memory.members[0] for memory in meant]),
         "events": [event.id for event in events],
-    }
-
-
-def _nothing_forgotten(request: ForgetRequest) -> Forgotten:
-    """The answer if there is no memory. Raises RefusedError if one was expected."""
-    token = versions_of([])
-    if request.expect not in (None, token):
-        raise RefusedError("moved_on", "the memories that were expected are gone: look again")
-    return {
-        "forgotten": request.request_id,
-        "candidates": [],
-        "again": request.again or ("allow" if request.rank == "agent" else "ask"),
-        "token": token,
-        "waits": [],
-        "memories": [],
-        "events": [],
     }
 
 
@@ -111,7 +105,12 @@ def remember(executor: Executor, request: RestoreRequest) -> Restorations:
     or all that it forgot has been restored.
     """
     name = request.forgotten or ""
-    owner_id = _owner_of(executor, name)
+    try:
+        owner_id = executor.log.owner_of(event_id(event_id(name, FORGET), "0"))
+    except ValueError:
+        owner_id = None
+    if not owner_id:
+        raise RefusedError("unknown_decision", no_such_id(name))
     commands = restore_commands(executor.ledger(owner_id), request)
     if not commands:
         raise RefusedError("not_retracted", f"all that {name} forgot has been restored")
@@ -129,14 +128,3 @@ def remember(executor: Executor, request: RestoreRequest) -> Restorations:
         "owners": 1,
         "memories": pictures([entries[command.candidate_id] for command in commands]),
     }
-
-
-def _owner_of(executor: Executor, name: str) -> str:
-    """The owner of a request to forget. Raises RefusedError if the request is unknown."""
-    try:
-        owner_id = executor.log.owner_of(event_id(event_id(name, FORGET), "0"))
-    except ValueError:
-        owner_id = None
-    if not owner_id:
-        raise RefusedError("unknown_decision", no_such_id(name))
-    return owner_id

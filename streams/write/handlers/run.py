@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 
-from palimpsest.contracts.answers import Pairing, RunJoin, RunReport, TextToCompose
+from palimpsest.contracts.answers import RunJoin, RunReport, TextToCompose
 from palimpsest.contracts.commands import RecordRun
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import Figures, Joined, Ran
@@ -20,7 +20,7 @@ from palimpsest.contracts.identity import event_id, run_id
 from palimpsest.contracts.policy import Dedupe, PairsDedupe
 from palimpsest.contracts.requests import ComposedText, RunRequest
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.dedupe.by_pairs import PlannedJoin, by_pairs, combine_command
+from palimpsest.streams.dedupe.by_pairs import by_pairs, combine_command
 from palimpsest.streams.dedupe.due import count_current, not_due
 from palimpsest.streams.dedupe.run import Run, ToCompose, pairing
 from palimpsest.streams.write.executor import Executor
@@ -132,7 +132,10 @@ def _carry_out_joins(
     began, before, seen = time.perf_counter(), count_current(ledger), Run(_unreported)
     joined: list[RunJoin] = []
     for planned in by_pairs(ledger, executor.policy, rule, seen, composed):
-        described = _describe_join(planned)
+        # Described before it is made.
+        described = pairing(planned.near, planned.decision, planned.verdict)
+        speaks = planned.near.newer if planned.face == "take" else planned.near.older
+        described["face"] = planned.text or speaks.memory.text
         command = combine_command(ledger, executor.policy, planned, run, executor.content)
         [event] = executor.run(command)[:1]
         joined.append({"decision_id": event.id, **described})
@@ -165,14 +168,6 @@ def warnings(figures: Figures) -> Iterator[str]:
         yield f"{share}: the threshold may be too low"
     if figures.get("duration_ms", 0) > TOO_LONG_MS:
         yield f"it took {figures['duration_ms'] / 1000:.0f} s"
-
-
-def _describe_join(planned: PlannedJoin) -> Pairing:
-    """A join as a person sees it, described before it is made."""
-    described = pairing(planned.near, planned.decision, planned.verdict)
-    speaks = planned.near.newer if planned.face == "take" else planned.near.older
-    described["face"] = planned.text or speaks.memory.text
-    return described
 
 
 def _as_recorded(executor: Executor, event: Ran, run: str) -> RunReport:

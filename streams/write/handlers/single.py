@@ -31,7 +31,7 @@ from palimpsest.contracts.commands import (
     Settle,
     Withdraw,
 )
-from palimpsest.contracts.events import AnyEvent, Composition, Figures, Joined, Ran
+from palimpsest.contracts.events import AnyEvent, Composition, Joined, Ran
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.requests import (
     AccessRequest,
@@ -191,12 +191,8 @@ def end_or_compact(executor: Executor, request: SessionRequest) -> Session:
         return {"session_id": request.session_id}
     end = _command(EndSession, request, request.owner_id)
     events = executor.run(end)
-    # A run's figures have the names of the answer's fields.
-    return cast("Session", {"session_id": request.session_id, **_figures(executor, end, events)})
-
-
-def _figures(executor: Executor, end: EndSession, events: Sequence[AnyEvent]) -> Figures:
-    """The figures of the run that a session's end led to, now or when it was first requested."""
     recorded = executor.log.find(event_id(run_of(end), "0"))
     found = [*events, *([recorded.event] if recorded else ())]
-    return next((event.data.figures for event in found if isinstance(event, Ran)), {})
+    # A run's figures, now or when it was first requested, have the names of the answer's fields.
+    figures = next((event.data.figures for event in found if isinstance(event, Ran)), {})
+    return cast("Session", {"session_id": request.session_id, **figures})

@@ -18,7 +18,6 @@ from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.picture import pictures
 from palimpsest.streams.replay.consequences import (
-    ConsequencePlan,
     commands,
     describe,
     describe_runs,
@@ -211,31 +210,21 @@ def _add_consequences(
     answer["overtaken"] = list(found.overtaken)
     if request.with_consequences:
         asked_for = commands(ledger, request, out, found)
-        _execute(executor, ledger.owner_id, asked_for, found, answer)
-
-
-def _execute(
-    executor: Executor,
-    owner_id: str,
-    asked_for: Iterable[Unmerge | Redecide | Combine],
-    found: ConsequencePlan,
-    answer: Unmerged,
-) -> None:
-    events: list[str] = []
-    for command in asked_for:
-        _, why = run_one(executor, _embed(executor, command), _target(command))
-        answer["refused"] += why
-        if not why:
-            events.append(event_id(command.command_id, "0"))
-    answer["carried_out"] = events
-    others = [
-        *(consequence.candidate.id for consequence in found.consequences),
-        *(edge.newer.id for edge in found.unmade),
-        *(event.data.candidate_id for event in found.made),
-    ]
-    candidates = [*_members(answer["memories"]), *others]
-    entries = executor.ledger(owner_id).entries
-    answer["memories"] = pictures([entries[candidate] for candidate in candidates])
+        events: list[str] = []
+        for command in asked_for:
+            _, why = run_one(executor, _embed(executor, command), _target(command))
+            answer["refused"] += why
+            if not why:
+                events.append(event_id(command.command_id, "0"))
+        answer["carried_out"] = events
+        others = [
+            *(consequence.candidate.id for consequence in found.consequences),
+            *(edge.newer.id for edge in found.unmade),
+            *(event.data.candidate_id for event in found.made),
+        ]
+        candidates = [*_members(answer["memories"]), *others]
+        entries = executor.ledger(ledger.owner_id).entries
+        answer["memories"] = pictures([entries[candidate] for candidate in candidates])
 
 
 def _embed(

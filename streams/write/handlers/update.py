@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from palimpsest.contracts.answers import Displaced, Undone, Updated
+from palimpsest.contracts.answers import Undone, Updated
 from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.commands import Undo, Update
 from palimpsest.contracts.errors import RefusedError
@@ -13,7 +13,6 @@ from palimpsest.contracts.identity import candidate_id, decision_id_of, event_id
 from palimpsest.contracts.requests import UndoRequest, UpdateRequest, command_head
 from palimpsest.contracts.wire import Recorded
 from palimpsest.streams.core.exact import verbatim_target
-from palimpsest.streams.core.faces import Face
 from palimpsest.streams.core.graph import joins_of_update, last_update
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.picture import pictures
@@ -67,17 +66,13 @@ def _change(executor: Executor, request: UpdateRequest, owner_id: str) -> Update
         "changed": bool(joined),
         "decision_id": joined[-1].id if joined else None,
         "candidate_id": decided.subject if decided else memory.face.speaker.id,
-        "displaced": _describe_face(face) if joined else None,
+        "displaced": {"candidate_id": face.speaker.id, "text": face.text} if joined else None,
         "merged": home,
         "was": before,
         "version": version_of(memory),
         "memories": pictures([entry]),
         "events": [join.id for join in joined],
     }
-
-
-def _describe_face(face: Face) -> Displaced:
-    return {"candidate_id": face.speaker.id, "text": face.text}
 
 
 def _home_of(text: str, ledger: Ledger, entry: Entry) -> str | None:

@@ -69,7 +69,26 @@ def admit_candidate(
 def _admitted(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> list[AnyEvent]:
     known = ledger.entries.get(command.candidate_id)
     if known is not None:
-        return _known_again(command, known, ledger, now)
+        if command.content.fingerprint == known.fingerprint:
+            return []
+        event_id = invalid_id(command.digest)
+        if event_id in ledger.events:
+            return []
+        data = InvalidData(
+            reason="id_conflict",
+            detail=f"candidate {command.candidate_id} is known with other content",
+            digest=command.digest,
+            origin=command.candidate.source,
+        )
+        return [
+            Invalid(
+                id=event_id,
+                subject=command.candidate_id,
+                time=now,
+                partitionkey=command.candidate.owner_id,
+                data=data,
+            )
+        ]
     if command.candidate_id in ledger.turned_away:
         return []
     namespace, content = command.candidate.namespace, command.content
@@ -126,29 +145,6 @@ def _withheld(command: Admit, gone: Entry, evidence: Evidence, now: datetime) ->
     event = _decided(command, "pending", command.content, None, evidence, now)
     data = structs.replace(event.data, withheld=gone.forgotten.cause)
     return structs.replace(event, data=data)
-
-
-def _known_again(command: Admit, known: Entry, ledger: Ledger, now: datetime) -> list[AnyEvent]:
-    if command.content.fingerprint == known.fingerprint:
-        return []
-    event_id = invalid_id(command.digest)
-    if event_id in ledger.events:
-        return []
-    data = InvalidData(
-        reason="id_conflict",
-        detail=f"candidate {command.candidate_id} is known with other content",
-        digest=command.digest,
-        origin=command.candidate.source,
-    )
-    return [
-        Invalid(
-            id=event_id,
-            subject=command.candidate_id,
-            time=now,
-            partitionkey=command.candidate.owner_id,
-            data=data,
-        )
-    ]
 
 
 def _exact(command: Admit, target: Entry, ledger: Ledger, policy: Policy, now: datetime) -> Decided:

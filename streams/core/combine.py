@@ -8,7 +8,6 @@ from msgspec import structs
 
 from palimpsest.contracts.commands import Combine
 from palimpsest.contracts.events import Join, Joined, JoinedData
-from palimpsest.contracts.evidence import Evidence
 from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.operate import Result, pair_of, spoken_twice
@@ -33,12 +32,16 @@ def combine(command: Combine, ledger: Ledger, now: datetime) -> Result:
         return Refusal(
             "unusable_text", "the text is blank, has no source, or is another candidate's"
         )
+    outright = True if command.outright and command.face == "take" else None
+    score = _similarity(command)
+    # A batch run compares memories' faces.
+    verdicts = with_speakers(command.evidence.verdicts, ledger, newer, "memories")
     data = JoinedData(
         decision=command.decision,
         candidate_id=newer.id,
-        join=_join(command, older),
+        join=Join(to=older.id, face=command.face, similarity=score, outright=outright),
         composition=command.composition if command.face == "text" else None,
-        evidence=_evidence(command, ledger, newer),
+        evidence=structs.replace(command.evidence, verdicts=verdicts),
         rank=command.rank,
         actor=command.actor,
         because=command.because,
@@ -46,12 +49,6 @@ def combine(command: Combine, ledger: Ledger, now: datetime) -> Result:
     )
     joined = Joined(**head(command, newer.id, now), data=data)
     return spoken_twice(ledger, joined) or [joined]
-
-
-def _join(command: Combine, older: Entry) -> Join:
-    outright = True if command.outright and command.face == "take" else None
-    score = _similarity(command)
-    return Join(to=older.id, face=command.face, similarity=score, outright=outright)
 
 
 def hindrance_of(ledger: Ledger, older: Entry, newer: Entry) -> Refusal | None:
@@ -76,12 +73,6 @@ def _asking(asking: Memory, about: Memory) -> Entry | None:
             if any(neighbour.candidate_id in members for neighbour in entry.asked):
                 return entry
     return None
-
-
-def _evidence(command: Combine, ledger: Ledger, newer: Entry) -> Evidence:
-    """The recorded evidence, with the verdicts' speakers; a batch run compares memories' faces."""
-    verdicts = with_speakers(command.evidence.verdicts, ledger, newer, "memories")
-    return structs.replace(command.evidence, verdicts=verdicts)
 
 
 def _similarity(command: Combine) -> float | None:

@@ -452,7 +452,10 @@ def _last_decision(entry: Entry) -> FirstDecision | Settlement:
 def _reversed(ledger: Ledger, event: Reversed, touched: Touched) -> None:
     data = event.data
     if data.decision_id in ledger.separations:
-        _withdrawn(ledger, event, touched)
+        # A separation that is withdrawn: the earlier statements about the pair hold again.
+        a, b = ledger.separations[data.decision_id]
+        withdraw(ledger, a, b, data.decision_id)
+        touched.asking += (ledger.entries[a], ledger.entries[b])
         return
     edge = ledger.edges[data.decision_id]
     memory = edge.newer.memory
@@ -488,13 +491,6 @@ def _reversed(ledger: Ledger, event: Reversed, touched: Touched) -> None:
         index_face(ledger, part, touched)
     if parts is not None:
         touched.stirred += parts[0].members
-
-
-def _withdrawn(ledger: Ledger, event: Reversed, touched: Touched) -> None:
-    """Withdraw a separation: the earlier statements about the pair hold again."""
-    a, b = ledger.separations[event.data.decision_id]
-    withdraw(ledger, a, b, event.data.decision_id)
-    touched.asking += (ledger.entries[a], ledger.entries[b])
 
 
 def _reinstated(ledger: Ledger, event: Reinstated, touched: Touched) -> None:

@@ -50,7 +50,12 @@ def unmerge_commands(ledger: Ledger, request: UnmergeRequest) -> list[Unmerge]:
         edges = [edge for edge in edges if _open(ledger, request, edge)]
         instead = entry.decision_id
     else:
-        edges = _of_memory(ledger, request, entry)
+        # After a crash, also the joins that this request already reversed.
+        found: dict[str, Edge] = {edge.id: edge for edge in entry.memory.edges()}
+        for edge in ledger.edges.values():
+            if not edge.standing and _done(ledger, request, edge.id):
+                found[edge.id] = edge
+        edges = [edge for edge in found.values() if not edge.exact]
         instead = next((edge.id for edge in entry.memory.edges()), entry.decision_id)
     edges.sort(key=lambda edge: (not edge.by_person, -edge.place))
     return [
@@ -84,7 +89,8 @@ def reinstate_commands(
     reversal = edge.reversed_by if edge is not None else None
     if edge is None or reversal is None or reversal.cause is None or reversal.consequence_of:
         return [_reinstate(ledger, request, request.decision_id)]
-    cause, homes = reversal.cause, _torn(ledger, edge)
+    cause = reversal.cause
+    homes = (edge.newer.memory, edge.older.memory) if is_separated_beside(ledger, edge) else ()
     freed = (one for one in ledger.freed if homes and one.newer.memory in homes)
     since = {
         *ledger.made.get(cause, {}).values(),
@@ -148,11 +154,6 @@ def _questions_before(
     return found
 
 
-def _torn(ledger: Ledger, edge: Edge) -> tuple[Memory, ...]:
-    """The two memories of a join if a pair between them, other than its own, is separated."""
-    return (edge.newer.memory, edge.older.memory) if is_separated_beside(ledger, edge) else ()
-
-
 def _about(ledger: Ledger, candidate_id: str, homes: tuple[Memory, ...]) -> bool:
     """Whether a candidate's question is about a member of one of these memories."""
     asked = ledger.entries[candidate_id].asked
@@ -197,15 +198,6 @@ def _asked_again(
         evidence=Evidence(policy=policy.hash, neighbours=question.asked, asked=asked),
         cause=request.request_id,
     )
-
-
-def _of_memory(ledger: Ledger, request: UnmergeRequest, root: Entry) -> list[Edge]:
-    """The joins of a memory; after a crash also those that this request already reversed."""
-    found: dict[str, Edge] = {edge.id: edge for edge in root.memory.edges()}
-    for edge in ledger.edges.values():
-        if not edge.standing and _done(ledger, request, edge.id):
-            found[edge.id] = edge
-    return [edge for edge in found.values() if not edge.exact]
 
 
 def _open(ledger: Ledger, request: Request, edge: Edge) -> bool:

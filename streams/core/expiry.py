@@ -28,20 +28,16 @@ def advance(ledger: Ledger, moment: datetime) -> None:
     """
     expiring = ledger.expiring
     if ledger.moment is not None and moment < ledger.moment:
-        _go_back(ledger, moment)
+        ledger.moment = moment
+        for entry in ledger.entries.values():
+            if entry.expired and entry.expires_at is not None and entry.expires_at > moment:
+                entry.expired = False
+                heappush(ledger.expiring, (entry.expires_at, entry.place, entry))
+                _search_again(ledger, entry)
     while expiring and expiring[0][0] <= moment:
         at, _, entry = heappop(expiring)
         if entry.expires_at == at and not entry.expired:
             entry.expired, ledger.moment = True, moment
-            _search_again(ledger, entry)
-
-
-def _go_back(ledger: Ledger, moment: datetime) -> None:
-    ledger.moment = moment
-    for entry in ledger.entries.values():
-        if entry.expired and entry.expires_at is not None and entry.expires_at > moment:
-            entry.expired = False
-            heappush(ledger.expiring, (entry.expires_at, entry.place, entry))
             _search_again(ledger, entry)
 
 

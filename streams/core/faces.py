@@ -176,7 +176,10 @@ def _fold(
         if older is newer:
             face = parts.face[older]
             if edge.chosen and face and (edge.winner.living or not living_only):
-                parts.face[older] = _chosen_within(edge.winner, face)
+                # The text that a person chose of one memory's two speaks from here on.
+                own = own_face(edge.winner)
+                winner = face if face.said == own.said else own
+                parts.face[older] = _put_behind(winner, face)._replace(contradicts=())
             continue
         a, b = parts.face[older], parts.face[newer]
         parts.parent[newer] = root = older
@@ -335,13 +338,6 @@ def _by_person(edge: Edge, a: Face, b: Face) -> Face:
     if not (meant and not other.chosen) and _says_otherwise(edge, face, other):
         contradicts = (*contradicts, edge.id)
     return face._replace(displaced=_both(a, b, face), contradicts=contradicts)
-
-
-def _chosen_within(entry: Entry, face: Face) -> Face:
-    """A person chose between two texts of one memory: this candidate's own speaks from here on."""
-    own = own_face(entry)
-    winner = face if face.said == own.said else own
-    return _put_behind(winner, face)._replace(contradicts=())
 
 
 def _both(a: Face, b: Face, winner: Face) -> Mapping[str, Face]:

@@ -114,7 +114,8 @@ def cut(edge: Edge) -> tuple[Memory, Memory] | None:
     if side is None:
         return None
     members = sorted(side, key=_PLACE)
-    part = Memory(members, _last_place(members))
+    joins = (edge.place for entry in members for edge in entry.edges if edge.standing)
+    part = Memory(members, max(members[-1].place, max(joins, default=0)))
     part.texted, part.apart = memory.texted, memory.apart
     if memory.divided:
         part.divided = memory.divided & side
@@ -129,11 +130,6 @@ def cut(edge: Edge) -> tuple[Memory, Memory] | None:
     if len(memory.members) == 1:  # with more members, reading them all would cost too much
         memory.last_place = memory.members[0].place
     return part, memory
-
-
-def _last_place(members: list[Entry]) -> int:
-    joins = (edge.place for entry in members for edge in entry.edges if edge.standing)
-    return max(members[-1].place, max(joins, default=0))
 
 
 def path(start: Entry, end: Entry, without: Edge | None = None) -> list[Edge] | None:

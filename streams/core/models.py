@@ -33,7 +33,12 @@ def fold_models(ledger: Ledger, event: PolicySet, touched: Touched) -> None:
         ledger.model = model
         for distinct in texts_of(ledger):
             _use(distinct, model)
-        _read_again(ledger)
+        # Searches read every text and face again.
+        for scope in ledger.scopes.values():
+            scope.changed += range(len(scope.rows))
+            scope.forgotten += dict.fromkeys(scope.forgotten)
+        for memory in ledger.memories():
+            ledger.scope(memory.namespace).faces.append(memory.members[0])
         touched.unembedded |= no_longer_unembedded(ledger, model)
         for first in touched.unembedded:
             del ledger.unembedded[first]
@@ -83,12 +88,3 @@ def _use(distinct: Distinct, model: str) -> None:
         held[distinct.vector.model] = distinct.vector
     distinct.model, distinct.vector = model, held.pop(model, None)
     distinct.beside = held or None
-
-
-def _read_again(ledger: Ledger) -> None:
-    """Make searches read every text and face again."""
-    for scope in ledger.scopes.values():
-        scope.changed += range(len(scope.rows))
-        scope.forgotten += dict.fromkeys(scope.forgotten)
-    for memory in ledger.memories():
-        ledger.scope(memory.namespace).faces.append(memory.members[0])

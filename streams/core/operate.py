@@ -340,7 +340,11 @@ def withdraw(command: Withdraw, ledger: Ledger, now: datetime) -> Result:
     if isinstance(pair, Refusal):
         return pair
     older, newer = pair
-    joins = [edge for edge in newer.edges if _merged_by_person(edge, older)]
+    joins = [
+        edge
+        for edge in newer.edges
+        if edge.standing and edge.decision == "manual_join" and edge.older is older
+    ]
     merged = min(joins, key=lambda edge: edge.over is not None, default=None)
     if merged is not None and merged.over is not None:
         return Refusal("not_a_statement", f"decision {merged.id} is an update: undo it")
@@ -370,10 +374,6 @@ def withdraw(command: Withdraw, ledger: Ledger, now: datetime) -> Result:
         because=command.because,
     )
     return [Reversed(**head(command, stated.event_id, now), data=data)]
-
-
-def _merged_by_person(edge: Edge, older: Entry) -> bool:
-    return edge.standing and edge.decision == "manual_join" and edge.older is older
 
 
 def _apart_by(event_id: str, entry: Entry) -> str:

@@ -53,7 +53,12 @@ def visible(text: str) -> str:
 def verbatim(text: str) -> str:
     """The text in NFC, without invisible characters, and without white space at its ends."""
     if not text.isascii():
-        text = _nfc(visible(text))
+        text = visible(text)
+        parts = _AFTER_UNICODE_14.split(text)  # every other part is such a character
+        text = "".join(
+            part if number % 2 else unicodedata.normalize("NFC", part)
+            for number, part in enumerate(parts)
+        )
     return text.strip()
 
 
@@ -140,14 +145,6 @@ def _words(text: str) -> Iterator[tuple[str, bool]]:
 
 def _collapsed(text: str) -> str:
     return " ".join(text.split())
-
-
-def _nfc(text: str) -> str:
-    parts = _AFTER_UNICODE_14.split(text)  # every other part is such a character
-    return "".join(
-        part if number % 2 else unicodedata.normalize("NFC", part)
-        for number, part in enumerate(parts)
-    )
 
 
 def _sha256(text: str) -> str:

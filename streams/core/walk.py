@@ -212,25 +212,21 @@ def keep_questions(ledger: Ledger, touched: Touched) -> None:
         for stirred in touched.stirred:
             again |= ledger.watchers.get(stirred.id, {})
     for entry in again.values():
-        _walk_again(ledger, entry, touched)
-
-
-def _walk_again(ledger: Ledger, entry: Entry, touched: Touched) -> None:
-    step = walk(ledger, entry)
-    still = step.neighbours if isinstance(step, Open) and entry.living else ()
-    if still != entry.open:
-        entry.open = still
-        touched.questions[entry.id] = bool(still)
-        touched.entries[entry.id] = entry
-    held = step.answer.verdict.neighbour_id if isinstance(step, Due) else None
-    if held is not None:
-        ledger.held[entry.id] = entry
-    else:
-        ledger.held.pop(entry.id, None)
-    if held != entry.held:
-        entry.held = held
-        touched.entries[entry.id] = entry
-    if entry.pending != (not isinstance(step, Closed)):
-        entry.pending = not entry.pending
-        touched.entries[entry.id] = entry
-        touched.memory(entry.memory)
+        step = walk(ledger, entry)
+        still = step.neighbours if isinstance(step, Open) and entry.living else ()
+        if still != entry.open:
+            entry.open = still
+            touched.questions[entry.id] = bool(still)
+            touched.entries[entry.id] = entry
+        held = step.answer.verdict.neighbour_id if isinstance(step, Due) else None
+        if held is not None:
+            ledger.held[entry.id] = entry
+        else:
+            ledger.held.pop(entry.id, None)
+        if held != entry.held:
+            entry.held = held
+            touched.entries[entry.id] = entry
+        if entry.pending != (not isinstance(step, Closed)):
+            entry.pending = not entry.pending
+            touched.entries[entry.id] = entry
+            touched.memory(entry.memory)

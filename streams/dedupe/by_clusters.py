@@ -13,7 +13,6 @@ from msgspec import structs
 from palimpsest.contracts.events import BatchJoin, Composition
 from palimpsest.contracts.evidence import BLIND, Verdict
 from palimpsest.contracts.policy import CosineCheck, Policy, Zone
-from palimpsest.contracts.requests import CombineRequest
 from palimpsest.streams.core.combine import hindrance_of
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.moment import by_moment
@@ -188,11 +187,12 @@ def _joins(
     proposals: list[Proposal] = []
     for near, winner in zip(cluster, _winners(cluster), strict=True):
         face = "keep" if decision == "fallback_reject" else winner
-        last = near is cluster[-1]
-        run.joins.append(pairing(near, decision, verdict if last else None))
-        proposals.append(
-            _join(run.request_id(near), near, decision, policy, face, verdict if last else None)
-        )
+        given = verdict if near is cluster[-1] else None
+        run.joins.append(pairing(near, decision, given))
+        request_id = run.request_id(near)
+        about = given and structs.replace(given, neighbour_id=near.older.id)
+        rank: Literal["rule", "judge"] = "rule" if decision == "superseded" else "judge"
+        proposals.append(joined(request_id, near, decision, policy.hash, about, face, rank))
     return proposals
 
 
@@ -206,16 +206,3 @@ def _winners(cluster: Cluster) -> Iterator[Literal["keep", "take"]]:
         latest.update(
             {candidate_id: winner for candidate_id, of in latest.items() if of in (ours, theirs)}
         )
-
-
-def _join(
-    request_id: str,
-    near: Near,
-    decision: BatchJoin,
-    policy: Policy,
-    face: Literal["keep", "take"],
-    verdict: Verdict | None,
-) -> CombineRequest:
-    about = verdict and structs.replace(verdict, neighbour_id=near.older.id)
-    rank: Literal["rule", "judge"] = "rule" if decision == "superseded" else "judge"
-    return joined(request_id, near, decision, policy.hash, about, face, rank)

@@ -56,7 +56,12 @@ def by_pairs(
     """
     faces = {memory.face.speaker.id: memory.face for memory in ledger.memories()}
     texts = {text.sources: text for text in composed}
-    for near in _by_importance(_near(ledger, policy, rule, run), policy):
+    found: list[Near] = []
+    for namespace in ledger.scopes:
+        for memories in comparable(ledger, policy, namespace, 0, run):
+            run.pairs += len(memories) * (len(memories) - 1) // 2
+            found += _in_scope(memories, rule)
+    for near in _by_importance(found, policy):
         entries = {near.older.id, near.newer.id}
         if entries & run.merged or hindrance_of(ledger, near.older, near.newer) is not None:
             continue
@@ -117,16 +122,6 @@ def importance(memory: Memory, policy: Policy) -> float:
 
 
 # -- pairs ---------------------------------------------------------------------------------------
-
-
-def _near(ledger: Ledger, policy: Policy, rule: PairsDedupe, run: Run) -> list[Near]:
-    """The pairs of each namespace in which one memory is among the other's nearest."""
-    found: list[Near] = []
-    for namespace in ledger.scopes:
-        for memories in comparable(ledger, policy, namespace, 0, run):
-            run.pairs += len(memories) * (len(memories) - 1) // 2
-            found += _in_scope(memories, rule)
-    return found
 
 
 def _in_scope(memories: list[Memory], rule: PairsDedupe) -> Iterator[Near]:

@@ -138,19 +138,15 @@ def _clusters(
     for _, some in groupby(sorted(memories, key=category), key=category):
         group = list(some)  # in the order of their first members, because the sort is stable
         alike = SimilarSets([TOKENS[rule.tokenizer](memory.text) for memory in group], rule.above)
-        _part(ledger, group, alike)
+        # Memories stay apart if their join is prevented, for example by a separation.
+        for number, memory in enumerate(group):
+            if not _nothing_stands_between(ledger, memory):
+                for other in alike.pairs_of(number):
+                    pair = sorted((_speaker(memory), _speaker(group[other])), key=_place)
+                    if hindrance_of(ledger, *pair) is not None:
+                        alike.part(number, other)
         for numbers in alike.clusters():
             yield _cluster(policy, group, numbers, alike)
-
-
-def _part(ledger: Ledger, memories: list[Memory], alike: SimilarSets) -> None:
-    """Keep memories apart if their join is prevented, for example by a separation."""
-    for number, memory in enumerate(memories):
-        if not _nothing_stands_between(ledger, memory):
-            for other in alike.pairs_of(number):
-                pair = sorted((_speaker(memory), _speaker(memories[other])), key=_place)
-                if hindrance_of(ledger, *pair) is not None:
-                    alike.part(number, other)
 
 
 def _cluster(

@@ -55,7 +55,11 @@ def sharing_pairs(tokens: Sequence[frozenset[str]], most: int) -> Pairs:
     Rare tokens count more (the logarithm of their rarity); ties go to the earlier index. Time grows
     with the number of indices that have a token, space with the number of memories.
     """
-    postings = _postings(tokens)
+    places: dict[str, list[int]] = {}
+    for place, own in enumerate(tokens):
+        for token in own:
+            places.setdefault(token, []).append(place)
+    postings = {token: np.array(found, np.intp) for token, found in places.items()}
     found: list[Pairs] = []
     for place, own in enumerate(tokens):
         others = _best(place, [postings[token] for token in sorted(own)], len(tokens), most)
@@ -63,14 +67,6 @@ def sharing_pairs(tokens: Sequence[frozenset[str]], most: int) -> Pairs:
         found.append(np.stack([low, high], axis=1))
     together = np.concatenate(found) if found else np.empty((0, 2), np.intp)
     return np.unique(together, axis=0)
-
-
-def _postings(tokens: Sequence[frozenset[str]]) -> dict[str, NDArray[np.intp]]:
-    places: dict[str, list[int]] = {}
-    for place, own in enumerate(tokens):
-        for token in own:
-            places.setdefault(token, []).append(place)
-    return {token: np.array(found, np.intp) for token, found in places.items()}
 
 
 def _best(place: int, postings: list[NDArray[np.intp]], count: int, most: int) -> NDArray[np.intp]:

@@ -153,7 +153,19 @@ class Without:
                 if event.data.command == "settle":
                     self._apply_verdicts(_spoken_by(event, self._there(event)))
             case Joined() | Redecided():
-                self._join(event)
+                if isinstance(event, Redecided):
+                    found = redecide(redecided_again(event), self.other, event.time)
+                    stands = not isinstance(found, Refusal)
+                elif event.data.decision == "manual_join":
+                    stands = self._would_stand(merged_again(event), event)
+                else:
+                    newer = self.other.entries[event.data.candidate_id]
+                    older = self.other.entries[event.data.join.to]
+                    stands = hindrance_of(self.other, older, newer) is None
+                if stands:
+                    self._evolve(event)
+                else:
+                    self.overtaken.append(event.id)
             case Reversed() | Reinstated() | Separated() | Composed() | Restored() | ExpirySet():
                 self._restate(event, more_follow=more_follow)
             case Confirmed() if event.data.decision_id not in self.other.decisions:
@@ -167,7 +179,8 @@ class Without:
         """Leave the new candidate unjoined, and separate the pair, as an un-merge does."""
         match event:
             case Decided():
-                self._evolve(_on_its_own(event))
+                alone = structs.replace(event.data, decision="stored", join=None, composition=None)
+                self._evolve(structs.replace(event, data=alone))
             case Settled():
                 self._evolve(_verdicts_only(_spoken_by(event, self._there(event))))
             case _:
@@ -444,21 +457,6 @@ class Without:
 
     # -- statements of people and batch runs ------------------------------------------------------
 
-    def _join(self, event: Joined | Redecided) -> None:
-        if isinstance(event, Redecided):
-            found = redecide(redecided_again(event), self.other, event.time)
-            stands = not isinstance(found, Refusal)
-        elif event.data.decision == "manual_join":
-            stands = self._would_stand(merged_again(event), event)
-        else:
-            newer = self.other.entries[event.data.candidate_id]
-            older = self.other.entries[event.data.join.to]
-            stands = hindrance_of(self.other, older, newer) is None
-        if stands:
-            self._evolve(event)
-        else:
-            self.overtaken.append(event.id)
-
     def _would_stand(self, command: Operation, event: AnyEvent) -> bool:
         events = decide(command, self.other, self._in_force, event.time)
         return not any(isinstance(event, Refused) for event in events)
@@ -487,21 +485,16 @@ class Without:
             if not isinstance(event, Composed):
                 self.overtaken.append(event.id)
             if isinstance(event, Reversed) and event.data.separates:
-                self._separate_if_apart(event)
+                newer = self.other.entries[event.data.candidate_id]
+                older = self.other.entries[event.data.joined_to]
+                if newer.memory is not older.memory:
+                    self._separate(structs.replace(event, subject=newer.id), older.id)
             return
         if isinstance(event, Separated):
             self._called[event.id] = event_id(event.id, "0")
         command = command.model_copy(update={"more_follow": more_follow})
         for outcome, _ in execute(command, self.other, self._in_force, event.time):
             self._note(outcome)
-
-    def _separate_if_apart(self, event: Reversed) -> None:
-        """Separate a pair that a person called different, if it is not one memory there."""
-        newer = self.other.entries[event.data.candidate_id]
-        older = self.other.entries[event.data.joined_to]
-        if newer.memory is not older.memory:
-            outcome = structs.replace(event, subject=newer.id)
-            self._separate(outcome, older.id)
 
 
 def _going_on(events: Sequence[AnyEvent]) -> set[str]:
@@ -543,12 +536,6 @@ def _spoken_by(event: Answered, voices: Mapping[str, str]) -> Answered:
         evidence = structs.replace(event.data.evidence, verdicts=named)
         return structs.replace(event, data=structs.replace(event.data, evidence=evidence))
     return structs.replace(event, data=structs.replace(event.data, verdicts=named))
-
-
-def _on_its_own(event: Decided) -> Decided:
-    """The event without its join."""
-    alone = structs.replace(event.data, decision="stored", join=None, composition=None)
-    return structs.replace(event, data=alone)
 
 
 def _verdicts_only(event: Settled) -> Refused:

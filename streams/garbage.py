@@ -32,12 +32,10 @@ def collector_at_rest() -> Iterator[None]:
         yield
     finally:
         if was_on:
-            if _are_many_new() and gc.get_freeze_count() <= PYTHON_FREEZES:
+            if (
+                gc.get_count()[0] > gc.get_threshold()[0] // 2
+                and gc.get_freeze_count() <= PYTHON_FREEZES
+            ):
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
-
-
-def _are_many_new() -> bool:
-    """Whether the next collection is more than half due."""
-    return gc.get_count()[0] > gc.get_threshold()[0] // 2

@@ -74,28 +74,19 @@ def read_conversation(lines: Iterable[bytes]) -> list[Message]:
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        row = _row(number, line)
-        if _is_compaction(row):
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            raise UsageError(f"line {number} is not a message: it cannot be parsed") from None
+        if not isinstance(row, dict):
+            raise UsageError(f"line {number} is not a message: it is not a JSON object")
+        if row.get("type") == "system" and row.get("subtype") == "compact_boundary":
             messages.clear()
         elif "role" in row or "type" not in row:
             messages.append(_message(number, row))
         elif (said := _said(row)) is not None:
             messages.append(_message(number, said))
     return messages
-
-
-def _row(number: int, line: bytes) -> dict[str, Any]:
-    try:
-        row = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        raise UsageError(f"line {number} is not a message: it cannot be parsed") from None
-    if not isinstance(row, dict):
-        raise UsageError(f"line {number} is not a message: it is not a JSON object")
-    return row
-
-
-def _is_compaction(row: dict[str, Any]) -> bool:
-    return row.get("type") == "system" and row.get("subtype") == "compact_boundary"
 
 
 def _said(row: dict[str, Any]) -> dict[str, Any] | None:
@@ -115,11 +106,11 @@ def _said(row: dict[str, Any]) -> dict[str, Any] | None:
         content = "\n".join(b["text"] for b in blocks if isinstance(b.get("text"), str))
     if not isinstance(content, str) or not content.strip():
         return None
-    return {"role": message.get("role", row["type"]), "content": content, **_times(row)}
-
-
-def _times(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: row[name] for name in TIMES if name in row}
+    return {
+        "role": message.get("role", row["type"]),
+        "content": content,
+        **{name: row[name] for name in TIMES if name in row},
+    }
 
 
 def _message(number: int, row: dict[str, Any]) -> Message:

@@ -102,7 +102,20 @@ async def extract(
     asked = service.exchange.form(extract_prompt())
     requests: list[bytes] = []
     for part in parts(messages, PART_BYTES):
-        payload = _payload(part)
+        payload = json.dumps(
+            {
+                "messages": [
+                    {
+                        "number": number,
+                        "role": message.role,
+                        "at": message.at.isoformat() if message.at else None,
+                        "content": message.content,
+                    }
+                    for number, message in part
+                ]
+            },
+            ensure_ascii=True,
+        )
         requests.append(hashlib.sha256(f"{asked.id}\n{model}\n{payload}".encode()).digest())
         known = kept.part(requests[-1]) if kept else None
         if known is not None:
@@ -150,20 +163,6 @@ def states(text: str) -> bool:
     )
 
 
-def _payload(part: Sequence[tuple[int, Message]]) -> str:
-    """The messages as one JSON document, in ASCII."""
-    listed = [
-        {
-            "number": number,
-            "role": message.role,
-            "at": message.at.isoformat() if message.at else None,
-            "content": message.content,
-        }
-        for number, message in part
-    ]
-    return json.dumps({"messages": listed}, ensure_ascii=True)
-
-
 def _read(given: Any, part: Sequence[tuple[int, Message]], about: dict[str, str]) -> Extraction:
     listed = given.get("memories") if isinstance(given, dict) else None
     if not isinstance(listed, list):
@@ -196,10 +195,6 @@ def _row(item: Any, times: dict[int, datetime | None], about: dict[str, str]) ->
     at = times.get(memory.message)
     if at is not None:
         row["occurred_at"] = at.isoformat()
-    return {"id": _id(row), "source": "extract", **row}
-
-
-def _id(row: dict[str, str]) -> str:
-    """An id that makes extraction idempotent: the same for the same memory of a session."""
+    # The same for the same memory of a session, so that extraction is idempotent.
     canonical = json.dumps(row, sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(canonical.encode()).hexdigest()[:32]
+    return {"id": hashlib.sha256(canonical.encode()).hexdigest()[:32], "source": "extract", **row}

@@ -60,7 +60,11 @@ def parse(
     row = _object_of(raw, renames)
     if "specversion" in row:
         return _of_event(row)
-    row = _renamed(row, renames)
+    for theirs, value in {name: row.pop(name) for name in renames if name in row}.items():
+        ours = renames[theirs]
+        if ours in row:
+            raise InvalidInputError("field", f"{ours}: it is in the row twice, also as {theirs}")
+        row[ours] = value
     row["id"] = _text_id(row.get("id")) or _id_of(raw, reading, repeat)
     if row.get("source") is None:
         row["source"] = source
@@ -170,15 +174,6 @@ def _is_finite(value: object) -> bool:
             case _:
                 pass
     return True
-
-
-def _renamed(row: Row, renames: Mapping[str, str]) -> Row:
-    for theirs, value in {name: row.pop(name) for name in renames if name in row}.items():
-        ours = renames[theirs]
-        if ours in row:
-            raise InvalidInputError("field", f"{ours}: it is in the row twice, also as {theirs}")
-        row[ours] = value
-    return row
 
 
 def _id_of(raw: bytes, reading: str, repeat: int) -> str:

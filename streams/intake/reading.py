@@ -105,7 +105,13 @@ class RowReader:
                 file: io.BufferedReader = io.BufferedReader(counted, _BUFFER)
                 start = file.peek(4)[:4]
                 if start == _PARQUET:
-                    yield from self._parquet_rows(path)
+                    before = self.done
+                    size = _size(path)
+                    if size is None:
+                        raise UsageError(f"{path} is Parquet, which can be read only from a file")
+                    for raw, share in parquet_rows(path):
+                        self.done = before + int(size * share)
+                        yield raw
                     return
                 for raw in self._split(_unpacked(file, start, path), path):
                     self.done = before + counted.count
@@ -123,15 +129,6 @@ class RowReader:
         if begins_array(file.peek(_BEGINNING)[:_BEGINNING]):
             return array_rows(file, _lines)
         return _lines(file)
-
-    def _parquet_rows(self, path: str) -> Iterator[bytes]:
-        before = self.done
-        size = _size(path)
-        if size is None:
-            raise UsageError(f"{path} is Parquet, which can be read only from a file")
-        for raw, share in parquet_rows(path):
-            self.done = before + int(size * share)
-            yield raw
 
 
 def _raising(error: UsageError) -> Generator[RawRow, None, None]:

@@ -73,7 +73,8 @@ def table_rows(file: io.BufferedReader, path: str, renames: Mapping[str, str]) -
             raise UsageError(f"{path} is in UTF-16: write it as UTF-8")
         lines = _Lines(chain(header, text))
         reader = csv_reader(lines, delimiter)
-        names = _names(next(reader, []), path)
+        names = [name.strip() for name in next(reader, [])]
+        refuse_repeated_names(names, path)
         if names:
             lines.check(1)
         begins = reader.line_num + 1
@@ -115,12 +116,6 @@ class _Lines:
         """Raise csv.Error if the row that begins on this line has no end."""
         if self._ended:
             raise csv.Error(f"a quote of the row in line {begins} is not closed")
-
-
-def _names(cells: list[str], path: str) -> list[str]:
-    names = [name.strip() for name in cells]
-    refuse_repeated_names(names, path)
-    return names
 
 
 def _row(names: list[str], cells: list[str], renames: Mapping[str, str]) -> dict[str, Any]:

@@ -46,7 +46,11 @@ def check_log(log: Log, progress: Callable[[str, float], None] | None = None) ->
     if damages:
         raise min(damages, key=lambda damage: damage.position)
     _check_policies(log, policies, head)
-    _check_file(log)
+    # Indexes against tables, and every page: reading the events does not read all.
+    found = log.row("PRAGMA integrity_check(1)")
+    if found != ("ok",):
+        what = found[0] if found else "nothing"
+        raise DamagedError(f"{log.path} is damaged ({what}): restore it from a copy")
     return head
 
 
@@ -87,11 +91,3 @@ def _check_policies(log: Log, found: list[int], head: int) -> None:
         listed = position in filed
         what = "is listed as a policy but is not one" if listed else "is not listed as a policy"
         raise DamagedEventError(position, what)
-
-
-def _check_file(log: Log) -> None:
-    """Check indexes against tables, and every page, as reading the events does not read all."""
-    found = log.row("PRAGMA integrity_check(1)")
-    if found != ("ok",):
-        what = found[0] if found else "nothing"
-        raise DamagedError(f"{log.path} is damaged ({what}): restore it from a copy")

@@ -79,10 +79,12 @@ class References:
             case Decided() if event.subject in self._candidates:
                 yield f"admits the candidate {event.subject} once more"
             case Reversed():
-                yield from self._statement_faults(event.data.decision_id, standing=True)
-                yield from self._other_pair(event)
-                if event.data.consequence_of is not None:
-                    yield from self._decision_faults(event.data.consequence_of)
+                data = event.data
+                yield from self._statement_faults(data.decision_id, standing=True)
+                if self._pairs.get(data.decision_id) != (data.candidate_id, data.joined_to):
+                    yield f"names other candidates than those of the join {data.decision_id}"
+                if data.consequence_of is not None:
+                    yield from self._decision_faults(data.consequence_of)
             case Reinstated():
                 yield from self._statement_faults(event.data.decision_id, standing=False)
             case Composed():
@@ -104,11 +106,6 @@ class References:
         elif standing is not None and (decision_id in self._standing) is not standing:
             now = "stands already" if not standing else "is reversed already"
             yield f"names the join {decision_id}, which {now}"
-
-    def _other_pair(self, event: Reversed) -> Iterator[str]:
-        data = event.data
-        if self._pairs.get(data.decision_id) != (data.candidate_id, data.joined_to):
-            yield f"names other candidates than those of the join {data.decision_id}"
 
     def _take(self, event: AnyEvent) -> None:
         match event:

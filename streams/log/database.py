@@ -115,7 +115,11 @@ class Database:
             )
         self._file = _hold(path)  # before its first statement, which takes the first lock
         try:
-            self._prepare(create=create)
+            for setting in _SETTINGS:
+                self.execute(f"PRAGMA {setting}")
+            if create and self._is_empty():
+                self._make()
+            self._check()
         except BaseException:
             self.close()
             raise
@@ -141,7 +145,14 @@ class Database:
         """Close the file; the last process to close it leaves a single file."""
         self._connection.close()
         if self._file is not None:
-            _release(self._file)
+            inode = self._file.inode
+            with _holding:
+                _held[inode].append(self._file.descriptor)
+                _connections[inode] -= 1
+                if not _connections[inode]:
+                    del _connections[inode]
+                    for descriptor in _held.pop(inode, ()):
+                        os.close(descriptor)
             self._file = None
 
     @contextmanager
@@ -153,7 +164,13 @@ class Database:
                 file.seek(0)
                 yield file
         finally:
-            _close_last(descriptor)
+            # Held as long as this process has a connection to the file.
+            inode = _inode(os.fstat(descriptor))
+            with _holding:
+                if _connections[inode]:
+                    _held[inode].append(descriptor)
+                else:
+                    os.close(descriptor)
 
     def __enter__(self) -> Self:
         return self
@@ -229,13 +246,6 @@ class Database:
             row: Row | None = self._connection.execute(sql, parameters).fetchone()
             return row
 
-    def _prepare(self, *, create: bool) -> None:
-        for setting in _SETTINGS:
-            self.execute(f"PRAGMA {setting}")
-        if create and self._is_empty():
-            self._make()
-        self._check()
-
     def _is_empty(self) -> bool:
         return self.row("SELECT count(*) FROM sqlite_master") == (0,)
 
@@ -268,18 +278,14 @@ class Database:
         with self.transaction():
             version = (self.row("PRAGMA user_version") or (0,))[0]
             if version < VERIFICATIONS_SINCE:
-                self._make_verifications()
+                self._make_table("verifications")
+                self._upgrade()
             if version < REQUESTS_SINCE:
                 self._make_table("requests")
                 self._find_requests()
             for statement in _LETTERS_SINCE_4 if version < LETTERS_SINCE else ():
                 self.execute(statement)
             self.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-
-    def _make_verifications(self) -> None:
-        """Create the table of pending questions and texts, filled as in this version."""
-        self._make_table("verifications")
-        self._upgrade()
 
     def _make_table(self, name: str) -> None:
         """Create a table with its indexes, replacing an existing one."""
@@ -334,32 +340,11 @@ def _hold(path: Path) -> _OpenFile | None:
     return file
 
 
-def _release(file: _OpenFile) -> None:
-    inode = file.inode
-    with _holding:
-        _held[inode].append(file.descriptor)
-        _connections[inode] -= 1
-        if not _connections[inode]:
-            del _connections[inode]
-            for descriptor in _held.pop(inode, ()):
-                os.close(descriptor)
-
-
 def _descriptor(path: Path) -> int:
     """A descriptor of a file that nobody else is reading: one that is held, or a new one."""
     with _holding:
         held = _held.get(_inode(path.stat()))
         return held.pop() if held else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-
-
-def _close_last(descriptor: int) -> None:
-    """Close a descriptor, or hold it as long as this process has a connection to its file."""
-    inode = _inode(os.fstat(descriptor))
-    with _holding:
-        if _connections[inode]:
-            _held[inode].append(descriptor)
-        else:
-            os.close(descriptor)
 
 
 def _make_whole(path: Path) -> None:

@@ -10,7 +10,7 @@ from palimpsest.contracts.errors import StoreError, UsageError
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.wire import decode_exported
 from palimpsest.streams.log.damage import Checker, DamagedEventError
-from palimpsest.streams.log.log import CHUNK, Lines, Log
+from palimpsest.streams.log.log import CHUNK, Log
 from palimpsest.streams.log.verifications import may_ask
 
 
@@ -50,19 +50,14 @@ def import_lines(
         if log.head():
             raise UsageError("an import can only fill an empty log")
         while chunk := list(islice(events, CHUNK)):
-            _take_over(log, chunk, count)
+            try:
+                log.take_over(chunk)
+            except sqlite3.IntegrityError:
+                which = f"lines {count + 1} to {count + len(chunk)}"
+                raise StoreError(f"one of {which} has the id of an earlier line") from None
             asking |= {event.owner_id for event, _ in chunk if may_ask(event)}
             count += len(chunk)
             if progress is not None:
                 progress(count)
         log.find_questions(sorted(asking))
     return count
-
-
-def _take_over(log: Log, events: Lines, before: int) -> None:
-    try:
-        log.take_over(events)
-    except sqlite3.IntegrityError:
-        raise StoreError(
-            f"one of lines {before + 1} to {before + len(events)} has the id of an earlier line"
-        ) from None

@@ -49,7 +49,11 @@ def load_policy(given: str | Policy) -> Policy:
     Raises UsageError, which names the wrong key, for anything that is not a policy.
     """
     if isinstance(given, Policy):
-        return _checked(given)
+        # `model_copy(update=…)` accepts values of any type.
+        try:
+            return Policy.model_validate(given.model_dump(warnings="none"))
+        except ValidationError as error:
+            raise UsageError(f"{given.name} is not a policy: {wrong_keys(error)}") from None
     name_or_file = given
     shipped = preset_file(name_or_file)
     if shipped is not None:
@@ -62,14 +66,6 @@ def load_policy(given: str | Policy) -> Policy:
         return parse_policy(file.read_bytes(), name_or_file, file.parent)
     except OSError as error:
         raise UsageError(f"{name_or_file} cannot be read: {error.strerror}") from None
-
-
-def _checked(policy: Policy) -> Policy:
-    """The policy, validated: `model_copy(update=…)` accepts values of any type."""
-    try:
-        return Policy.model_validate(policy.model_dump(warnings="none"))
-    except ValidationError as error:
-        raise UsageError(f"{policy.name} is not a policy: {wrong_keys(error)}") from None
 
 
 def parse_policy(text: str | bytes, origin: str, folder: Path = Path()) -> Policy:

@@ -21,7 +21,6 @@ from palimpsest.contracts.policy import (
     PairsDedupe,
     Policy,
     Question,
-    Recall,
     RecentCheck,
     SessionCheck,
     TokenCheck,
@@ -92,8 +91,24 @@ def _sentences(policy: Policy) -> Iterator[str]:
     yield _dedupe(policy.dedupe)
     yield from _conditions(policy.dedupe)
     yield from _consolidate(policy.consolidate)
-    yield from _worth(policy)
-    yield from _recall(policy.recall)
+    for field in get_args(Worth):
+        absent = getattr(policy.absent, field)
+        if absent is not None:
+            yield f"A candidate without {field} counts as having {_number(absent)}."
+    decay = policy.decay
+    if decay is not None:
+        since = {"access": "it was last used or joined", "creation": "it began"}[decay.since]
+        every = _days(decay.days).removeprefix("1 ")
+        yield (
+            f"When read, a memory's {decay.field} has lost {decay.rate * 100:.12g} % for every"
+            f" {every} since {since}, from {_days(decay.after_days)} on and down to"
+            f" {_number(decay.floor)}."
+        )
+    least = policy.recall.min_confidence
+    if least is not None:
+        yield f"recall leaves out memories with a confidence under {_number(least)}."
+    if policy.recall.accessed:
+        yield "Memories that recall returns are recorded as used, at most once a minute per owner."
     for category, seconds in policy.expiry.items():
         after = _days(seconds / DAY) if seconds >= DAY else f"{seconds:.12g} s"
         yield f"A candidate of category {category} expires after {after} unless it says otherwise."
@@ -288,30 +303,6 @@ def _consolidate(rule: Consolidate | None) -> Iterator[str]:
         left.append(f"a confidence of {_number(rule.confidence_below)} or more")
     if left:
         yield f"Memories with {' or '.join(left)} are left alone."
-
-
-def _worth(policy: Policy) -> Iterator[str]:
-    for field in get_args(Worth):
-        absent = getattr(policy.absent, field)
-        if absent is not None:
-            yield f"A candidate without {field} counts as having {_number(absent)}."
-    decay = policy.decay
-    if decay is not None:
-        since = {"access": "it was last used or joined", "creation": "it began"}[decay.since]
-        every = _days(decay.days).removeprefix("1 ")
-        yield (
-            f"When read, a memory's {decay.field} has lost {decay.rate * 100:.12g} % for every"
-            f" {every} since {since}, from {_days(decay.after_days)} on and down to"
-            f" {_number(decay.floor)}."
-        )
-
-
-def _recall(recall: Recall) -> Iterator[str]:
-    least = recall.min_confidence
-    if least is not None:
-        yield f"recall leaves out memories with a confidence under {_number(least)}."
-    if recall.accessed:
-        yield "Memories that recall returns are recorded as used, at most once a minute per owner."
 
 
 def _days(count: float) -> str:

@@ -54,16 +54,12 @@ def _words(text: str) -> Iterator[str]:
         if _UNSPACED.search(word) is None:
             yield word
         else:
-            yield from _segmented(word, _segmenter(_HAS_KANA.search(lowered) is not None))
-
-
-def _segmented(word: str, segment: Callable[[str], list[str]]) -> Iterator[str]:
-    """The words of a text without white space; punctuation between them is dropped."""
-    for part in _UNSPACED.split(word):
-        if _UNSPACED.fullmatch(part):
-            yield from segment(part)
-        elif _TERM.search(part):
-            yield part
+            segment = _segmenter(_HAS_KANA.search(lowered) is not None)
+            for part in _UNSPACED.split(word):
+                if _UNSPACED.fullmatch(part):
+                    yield from segment(part)
+                elif _TERM.search(part):
+                    yield part
 
 
 @cache

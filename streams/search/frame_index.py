@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from palimpsest.contracts.events import Content
 from palimpsest.streams.core.ledger import Distinct, Scope
 from palimpsest.streams.guard import (
-    Reading,
     frame,
     kept_for_frames,
     kept_frame_keys,
@@ -48,7 +47,12 @@ class FrameIndex:
             self._last.clear()
             self._rows, self._before = array("l"), array("l")
             self._seen, self._names = 0, names
-        self._follow()
+        for row in range(self._seen, len(self._scope.rows)):
+            for key in kept_frame_keys(self._scope.rows[row].members[0].text, self._names):
+                self._before.append(self._last.get(key, _NONE))
+                self._last[key] = len(self._rows)
+                self._rows.append(row)
+        self._seen = len(self._scope.rows)
         found = dict.fromkeys(
             distinct
             for statement in kept_statements(content.text, names)
@@ -64,7 +68,7 @@ class FrameIndex:
         for row in self._sharing(kept_frame_keys(statement, names)):
             distinct = self._scope.rows[row]
             if distinct.current is not None:
-                reading = self._reading(distinct)
+                reading = kept_for_frames(distinct.members[0].text, self._names)
                 if frame(reading, newcomer):
                     found.append(distinct)
                     values.add(reading.statement.lows)
@@ -81,15 +85,3 @@ class FrameIndex:
                 found.add(self._rows[place])
                 place = self._before[place]
         return sorted(found, reverse=True)
-
-    def _follow(self) -> None:
-        """Index new texts; retracted ones are skipped when they are found."""
-        for row in range(self._seen, len(self._scope.rows)):
-            for key in kept_frame_keys(self._scope.rows[row].members[0].text, self._names):
-                self._before.append(self._last.get(key, _NONE))
-                self._last[key] = len(self._rows)
-                self._rows.append(row)
-        self._seen = len(self._scope.rows)
-
-    def _reading(self, distinct: Distinct) -> Reading:
-        return kept_for_frames(distinct.members[0].text, self._names)

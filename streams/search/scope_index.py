@@ -373,7 +373,15 @@ class _Gone:
         """Forgotten texts near the new candidate, with exact scores."""
         if query is not None and len(query.recorded) != self._dimension:
             self._begin(len(query.recorded))
-        self._follow()
+        journal = self._scope.forgotten
+        for distinct, text in journal[self._seen :]:
+            row = self._row_of.setdefault(distinct, len(self._texts))
+            if row == len(self._texts):
+                self._texts.append(distinct)
+            vector = distinct.vector_of(self._reach.model)
+            usable = vector is not None and _is_searchable(vector, self._dimension)
+            self._rows.put(row, distinct.guarded, text, vector if usable else None)
+        self._seen = len(journal)
         scored: dict[int, tuple[float | None, float | None]] = {}
         if query is not None and self._reach.cosine_top:
             near = self._rows.near(query, self._reach.cosine, self._reach.cosine_top)
@@ -386,17 +394,6 @@ class _Gone:
             for row, (cosine, jaccard) in scored.items()
             if (gone := self._texts[row].guarded) is not None
         )
-
-    def _follow(self) -> None:
-        journal = self._scope.forgotten
-        for distinct, text in journal[self._seen :]:
-            row = self._row_of.setdefault(distinct, len(self._texts))
-            if row == len(self._texts):
-                self._texts.append(distinct)
-            vector = distinct.vector_of(self._reach.model)
-            usable = vector is not None and _is_searchable(vector, self._dimension)
-            self._rows.put(row, distinct.guarded, text, vector if usable else None)
-        self._seen = len(journal)
 
 
 def _is_of_a_relative(older: Reading, newcomer: Reading, names: tuple[str, ...]) -> bool:
@@ -638,35 +635,29 @@ class ScopeIndex:
         This is cheaper soon after an arrival, while the vector and tokens are cached.
         """
         if self._faces:
-            self._follow_faces()
+            journal = self._scope.faces
+            for entry in dict.fromkeys(journal[self._seen :]):
+                memory = entry.memory
+                row = self._row_of.setdefault(entry, len(self._rows.entries))
+                stands = memory.members[0] is entry and memory.current
+                speaker = memory.face.speaker if stands else None
+                self._set(row, speaker, memory.text, self._of_face(memory))
+            self._seen = len(journal)
         else:
-            self._follow_candidates()
-
-    def _follow_candidates(self) -> None:
-        rows, changed = self._scope.rows, self._scope.changed
-        for row in range(self._seen, len(rows)):
-            self._put(row, rows[row])
-            # A row that no search returns must not count among the nearest of the window either.
-            if self._prefetched is not None and rows[row].current is not None:
-                self._prefetched.note_arrived(rows[row].members[0].id, row)
-        for row in changed[self._changed :]:
-            self._put(row, rows[row])
-            self._prefetched = None
-        self._seen, self._changed = len(rows), len(changed)
+            rows, changed = self._scope.rows, self._scope.changed
+            for row in range(self._seen, len(rows)):
+                self._put(row, rows[row])
+                # A row that no search returns must not count among the window's nearest either.
+                if self._prefetched is not None and rows[row].current is not None:
+                    self._prefetched.note_arrived(rows[row].members[0].id, row)
+            for row in changed[self._changed :]:
+                self._put(row, rows[row])
+                self._prefetched = None
+            self._seen, self._changed = len(rows), len(changed)
 
     def _put(self, row: int, distinct: Distinct) -> None:
         text = distinct.members[0].text
         self._set(row, distinct.current, text, distinct.vector_of(self._model))
-
-    def _follow_faces(self) -> None:
-        journal = self._scope.faces
-        for entry in dict.fromkeys(journal[self._seen :]):
-            memory = entry.memory
-            row = self._row_of.setdefault(entry, len(self._rows.entries))
-            stands = memory.members[0] is entry and memory.current
-            speaker = memory.face.speaker if stands else None
-            self._set(row, speaker, memory.text, self._of_face(memory))
-        self._seen = len(journal)
 
     def _set(self, row: int, entry: Entry | None, text: str, vector: Vector | None) -> None:
         """Set a row. Raises SearchError if its vector cannot be searched."""

@@ -142,16 +142,12 @@ class TokenIndex:
         for token in common:
             if len(rows) <= FEW_TO_SCORE:
                 break
-            spare = spare - ~self._have(token)[rows]
+            table = np.zeros(len(self._rows), np.bool_)
+            table[np.frombuffer(self._postings[token], np.uint32)] = True
+            spare = spare - ~table[rows]
             rows, spare = rows[spare >= 0], spare[spare >= 0]
         possible: list[int] = rows.tolist()
         return possible
-
-    def _have(self, token: int) -> NDArray[np.bool_]:
-        """A table of the rows that have a token, or had it before they were replaced."""
-        table = np.zeros(len(self._rows), np.bool_)
-        table[np.frombuffer(self._postings[token], np.uint32)] = True
-        return table
 
     def _score(self, known: frozenset[int], size: int, row: int) -> float:
         other = self._rows[row]

@@ -173,26 +173,21 @@ async def read_metadata(connection: Connection, names: Sequence[str]) -> Metadat
     async with answering(connection):
         client = AIOKafkaClient(**connection.arguments())
         try:
-            await _connect(client, connection)
+            try:
+                await client.bootstrap()
+            except KafkaConnectionError:
+                found = await refusal(connection)
+                if found is None:
+                    raise
+                kind = TransientError if found.certain else BrokersAwayError
+                raise kind(
+                    f"no Kafka broker lets us in at {connection.bootstrap}: {found.reason}"
+                ) from None
             answer = await client.send(client.get_random_node(), _Ask(names))
         finally:
             await client.close()
     topics = {topic[1]: _found(topic) for topic in answer.topics if topic[0] != UNKNOWN_TOPIC}
     return Metadata(topics, brokers=len(answer.brokers))
-
-
-async def _connect(client: AIOKafkaClient, connection: Connection) -> None:
-    """Connect to any of the brokers."""
-    try:
-        await client.bootstrap()
-    except KafkaConnectionError:
-        found = await refusal(connection)
-        if found is None:
-            raise
-        kind = TransientError if found.certain else BrokersAwayError
-        raise kind(
-            f"no Kafka broker lets us in at {connection.bootstrap}: {found.reason}"
-        ) from None
 
 
 def retry_without_brokers(client: AIOKafkaClient) -> None:

@@ -213,40 +213,31 @@ async def follow(
     unread records; and TransientError if the client gives up before `stop` is set.
     """
     try:
-        await _follow(connection, starts, take, stop)
+        async with AsyncExitStack() as stack:
+            consumer = await unless(stop, stack.enter_async_context(reader(connection)))
+            begin_at(consumer, starts)
+            reported = dict(starts)
+            has_caught_up = False
+            while not stop.is_set():
+                records = await _read(consumer)
+                at = {partition: await consumer.position(partition) for partition in starts}
+                moved = {
+                    partition: offset
+                    for partition, offset in at.items()
+                    if offset != reported[partition]
+                }
+                for partition, offset in moved.items():
+                    if offset < reported[partition]:
+                        raise StoreError(recreated_error(partition.topic))
+                if records or moved:
+                    await take(records, moved)
+                    reported = at
+                if not has_caught_up and _is_at_end(consumer, at):
+                    has_caught_up = True
+                    _log.info("caught up: follows new records")
     except KafkaError as error:
         if not stop.is_set():
             raise TransientError(f"the brokers cannot be followed any more: {error}") from error
-
-
-async def _follow(
-    connection: Connection,
-    starts: Offsets,
-    take: Callable[[Records, Offsets], Awaitable[object]],
-    stop: asyncio.Event,
-) -> None:
-    async with AsyncExitStack() as stack:
-        consumer = await unless(stop, stack.enter_async_context(reader(connection)))
-        begin_at(consumer, starts)
-        reported = dict(starts)
-        has_caught_up = False
-        while not stop.is_set():
-            records = await _read(consumer)
-            at = {partition: await consumer.position(partition) for partition in starts}
-            moved = {
-                partition: offset
-                for partition, offset in at.items()
-                if offset != reported[partition]
-            }
-            for partition, offset in moved.items():
-                if offset < reported[partition]:
-                    raise StoreError(recreated_error(partition.topic))
-            if records or moved:
-                await take(records, moved)
-                reported = at
-            if not has_caught_up and _is_at_end(consumer, at):
-                has_caught_up = True
-                _log.info("caught up: follows new records")
 
 
 def _is_at_end(consumer: AIOKafkaConsumer, at: Offsets) -> bool:

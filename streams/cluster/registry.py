@@ -63,18 +63,15 @@ class Board:
         self._gauges: dict[Name, Gauge] = {}
         self._histograms: dict[Name, Histogram] = {}
         for figure in figures:
-            self._make(figure)
-
-    def _make(self, figure: Figure) -> None:
-        words = figure.name, figure.says, figure.labels
-        match figure.kind:
-            case "counter":
-                self._counters[figure.name] = Counter(*words, registry=self.registry)
-            case "gauge":
-                self._gauges[figure.name] = Gauge(*words, registry=self.registry)
-            case "histogram":
-                made = Histogram(*words, registry=self.registry, buckets=figure.buckets)
-                self._histograms[figure.name] = made
+            words = figure.name, figure.says, figure.labels
+            match figure.kind:
+                case "counter":
+                    self._counters[figure.name] = Counter(*words, registry=self.registry)
+                case "gauge":
+                    self._gauges[figure.name] = Gauge(*words, registry=self.registry)
+                case "histogram":
+                    made = Histogram(*words, registry=self.registry, buckets=figure.buckets)
+                    self._histograms[figure.name] = made
 
     def count(self, name: Name, more: float = 1.0, *labels: str) -> None:
         """Increase a counter."""

@@ -91,15 +91,12 @@ class Embedder:
         new = [text for text in dict.fromkeys(texts) if text not in found]
         if new:
             found.update(zip(new, self._run(new), strict=True))
-        self._remember(found)
-        return [found[text] for text in texts]
-
-    def _run(self, texts: Sequence[str]) -> list[Embedding]:
-        return self.engine.embed(texts)
-
-    def _remember(self, found: dict[str, Embedding]) -> None:
         for text, embedding in found.items():
             self._recent[text] = embedding
             self._recent.move_to_end(text)
         while len(self._recent) > self._remembered:
             self._recent.popitem(last=False)
+        return [found[text] for text in texts]
+
+    def _run(self, texts: Sequence[str]) -> list[Embedding]:
+        return self.engine.embed(texts)

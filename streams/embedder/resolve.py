@@ -51,13 +51,9 @@ def locate(model: str) -> tuple[str, Path | None]:
     if path.is_absolute() or model.startswith((".", "~")):
         raise ModelNotFound(f"there is no folder {model}; give one that holds a model's files")
     name = model.removeprefix("sentence-transformers/")
-    return name, _in_package(name)
-
-
-def _in_package(name: str) -> Path | None:
     package, file = MODEL_PACKAGES.get(name, ("", ""))
     # For a top-level name, find_spec does not run the package, which may import torch.
     spec = find_spec(package) if package else None
     places = (spec and spec.submodule_search_locations) or ()
     found = next((one for place in places for one in Path(place).rglob(file)), None)
-    return found.parent if found is not None and found.suffix == ".json" else found
+    return name, found.parent if found is not None and found.suffix == ".json" else found

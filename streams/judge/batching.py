@@ -171,7 +171,19 @@ class Batcher:
                 raise
             return
         for request, answer in zip(batch, answers, strict=True):
-            self._on_answer(request, answer)
+            verdict = answer if isinstance(answer, Verdict) else answer.verdict
+            whole = verdict if request.paid is None else with_costs_of(verdict, request.paid)
+            if verdict.answer != "unavailable":
+                # A cached answer, or one of the first judge, says nothing about the service.
+                if verdict.calls and verdict.certificate is None:
+                    self._end_outage()
+                _resolve(request.answer, answer, whole)
+            elif verdict.reasoning == SPENT or self._is_given_up(request):
+                _resolve(request.answer, answer, whole)
+            else:
+                request.paid = whole if is_paid(whole) else None
+                self._waiting.append(request)  # last: the service may fail on this request alone
+                self._pause()
 
     async def _answers(
         self, batch: Sequence[_PendingRequest]
@@ -180,21 +192,6 @@ class Batcher:
         if not isinstance(subject, JudgedPair):
             return [await judge.compose(subject)]
         return await judge.compare([cast("JudgedPair", request.subject) for request in batch])
-
-    def _on_answer(self, request: _PendingRequest, answer: Verdict | CompositionAnswer) -> None:
-        verdict = answer if isinstance(answer, Verdict) else answer.verdict
-        whole = verdict if request.paid is None else with_costs_of(verdict, request.paid)
-        if verdict.answer != "unavailable":
-            # A cached answer, or one of the first judge, says nothing about the service.
-            if verdict.calls and verdict.certificate is None:
-                self._end_outage()
-            _resolve(request.answer, answer, whole)
-        elif verdict.reasoning == SPENT or self._is_given_up(request):
-            _resolve(request.answer, answer, whole)
-        else:
-            request.paid = whole if is_paid(whole) else None
-            self._waiting.append(request)  # last: the service may fail on this request alone
-            self._pause()
 
     def _end_outage(self) -> None:
         if self.outage:

@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 from uuid import uuid4
@@ -143,16 +144,15 @@ class Judge:
     async def __aenter__(self) -> Self:
         self._entered.callback(self.close)
         try:
-            self._service = await self._entered.enter_async_context(self._new_service())
+            from palimpsest.streams.judge.service import Service, open_exchange
+
+            self._service = await self._entered.enter_async_context(
+                Service(self._settings, self.budget, open_exchange(self._settings))
+            )
         except BaseException:
             await self._entered.aclose()
             raise
         return self
-
-    def _new_service(self) -> Service:
-        from palimpsest.streams.judge.service import Service, open_exchange
-
-        return Service(self._settings, self.budget, open_exchange(self._settings))
 
     async def __aexit__(self, *_: object) -> None:
         self._service = None
@@ -324,8 +324,14 @@ class Judge:
         while missing := self._missing(sendable, found):
             async with self._lease(missing) as leased:
                 unanswered = self._missing({key: missing[key] for key in leased}, found)
-                requested = await self._ask_all(how, list(unanswered.values()))
-                found |= zip(unanswered, requested, strict=True)
+                asked = list(unanswered.values())
+                most = self.service.exchange.most
+                packs = pack(asked, how.prompt, model(how.model), self.rules, most)
+                parts = [asked[one.start : one.stop] for one in packs]
+                requested = await _gather(
+                    self._ask(how, part, [NOTHING] * len(part)) for part in parts
+                )
+                found |= zip(unanswered, chain.from_iterable(requested), strict=True)
             if not leased:
                 await asyncio.sleep(WAIT_SECONDS)
         answers = []
@@ -361,16 +367,6 @@ class Judge:
             await asyncio.sleep(LEASE_SECONDS / 3)
             with suppress(PalimpsestError):  # a lease that ends too early costs only a request
                 self.cache.renew(lease)
-
-    async def _ask_all(
-        self, how: _PairComparison, pairs: Sequence[JudgedPair]
-    ) -> list[JudgeAnswer]:
-        """Send all pairs in few concurrent requests."""
-        most = self.service.exchange.most
-        packs = pack(pairs, how.prompt, model(how.model), self.rules, most)
-        parts = [pairs[one.start : one.stop] for one in packs]
-        answers = await _gather(self._ask(how, part, [NOTHING] * len(part)) for part in parts)
-        return [answer for part in answers for answer in part]
 
     async def _ask(
         self,

@@ -176,7 +176,9 @@ def read_answers(given: Any, allowed: Sequence[str], count: int) -> list[JudgeAn
     If a number belongs to no pair, such as 0, the others may be shifted, so no answer is usable. If
     a pair has two answers, neither is usable.
     """
-    entries = _entries(given)
+    listed = given.get("answers") if isinstance(given, dict) else None
+    found = (_entry(item) for item in listed) if isinstance(listed, list) else ()
+    entries = [entry for entry in found if entry is not None]
     numbers = Counter(entry.pair for entry in entries)
     if not all(1 <= number <= count for number in numbers):
         return [None] * count
@@ -186,12 +188,6 @@ def read_answers(given: Any, allowed: Sequence[str], count: int) -> list[JudgeAn
         if numbers[entry.pair] == 1 and entry.answer in allowed
     }
     return [usable.get(number) for number in range(1, count + 1)]
-
-
-def _entries(given: Any) -> list[_Entry]:
-    listed = given.get("answers") if isinstance(given, dict) else None
-    found = (_entry(item) for item in listed) if isinstance(listed, list) else ()
-    return [entry for entry in found if entry is not None]
 
 
 def _entry(item: Any) -> _Entry | None:

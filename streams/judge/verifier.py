@@ -105,7 +105,20 @@ class Verifier:
         """
         if isinstance(question, SettleQuestion):
             return await self._settle(question)
-        return await self._compose(question)
+        if not question.rules.enabled:
+            return Undecided("the policy asks no judge")
+        result = await self._composed(question, [_side(source) for source in question.sources])
+        if result.text is None or not result.text.strip():
+            why = result.verdict.reasoning if result.text is None else "nothing was composed"
+            return Undecided(why or result.verdict.answer, (result.verdict,))
+        request = ComposeRequest(
+            request_id=request_id(question),
+            decision_id=question.decision_id,
+            text=result.text,
+            sources=tuple(source.candidate_id for source in question.sources),
+            verdicts=(result.verdict,),
+        )
+        return signed(request, self._judge_of(question.rules))
 
     async def _settle(self, question: SettleQuestion) -> SettleRequest | Undecided:
         verdicts: list[Verdict] = []
@@ -151,22 +164,6 @@ class Verifier:
         if shared and found.answer in FAILED:  # another call is free if the answer is cached
             return await ask()
         return at_no_cost(found) if shared else found
-
-    async def _compose(self, question: ComposeQuestion) -> ComposeRequest | Undecided:
-        if not question.rules.enabled:
-            return Undecided("the policy asks no judge")
-        result = await self._composed(question, [_side(source) for source in question.sources])
-        if result.text is None or not result.text.strip():
-            why = result.verdict.reasoning if result.text is None else "nothing was composed"
-            return Undecided(why or result.verdict.answer, (result.verdict,))
-        request = ComposeRequest(
-            request_id=request_id(question),
-            decision_id=question.decision_id,
-            text=result.text,
-            sources=tuple(source.candidate_id for source in question.sources),
-            verdicts=(result.verdict,),
-        )
-        return signed(request, self._judge_of(question.rules))
 
     async def _composed(self, question: AnyQuestion, texts: list[Side]) -> CompositionAnswer:
         judge = self._judge_of(question.rules)

@@ -132,7 +132,9 @@ class Client:
             request.request_id: self._concerned(request, owner_id) for request, owner_id in asked
         }
         async with reader(self._connection) as consumer:
-            await self._listen(consumer, {p for some in concerned.values() for p in some})
+            partitions = {p for some in concerned.values() for p in some}
+            at = [self._topics.at("answers", partition) for partition in partitions]
+            begin_at(consumer, await consumer.end_offsets(at))
             await self._send([(request, concerned[request.request_id]) for request, _ in asked])
             answers = await self._answers(consumer, concerned)
         return [merged(answers[request.request_id]) for request, _ in asked]
@@ -144,10 +146,6 @@ class Client:
         if owner_id:
             return [partition_of(owner_id, self._topics.partitions)]
         return list(range(self._topics.partitions))
-
-    async def _listen(self, consumer: AIOKafkaConsumer, partitions: Iterable[int]) -> None:
-        at = [self._topics.at("answers", partition) for partition in partitions]
-        begin_at(consumer, await consumer.end_offsets(at))
 
     async def _send(self, requests: Sequence[tuple[Request, Sequence[int]]]) -> None:
         topic, sent = self._topics.name("commands"), []

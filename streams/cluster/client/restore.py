@@ -83,30 +83,24 @@ async def restore(
     restoration that was interrupted after the topic was deleted continues with the saved records.
     """
     with as_transient("repeat the command"):
-        return await _restore(connection, copy, progress, dry_run=dry_run)
-
-
-async def _restore(
-    connection: Connection, copy: Copy, progress: Progress, *, dry_run: bool
-) -> list[RestoredPartition]:
-    name = Topics(connection.prefix).name("decisions")
-    await _require_no_workers(connection)
-    there = (await read_metadata(connection, [name])).topics.get(name)
-    kept = _Kept.read(copy.file) if copy.file.exists() else None
-    if kept is not None and (there is None or there.topic_id != kept.topic_id):
-        await _require_subset(connection, there, name, kept)
-    elif there is None:
-        raise StoreError(f"there is no topic {name}: create it, and use palimpsest log import")
-    else:
-        topics = Topics(connection.prefix, there.partitions)
-        plan = await _Plan.made(connection, topics, there, copy)
-        if dry_run or not plan.deleted:
-            return plan.partitions()
-        kept = await plan.keep(progress)
-    if not dry_run:
-        await _fill_anew(connection, kept, there, progress)
-        kept.file.unlink()
-    return kept.partitions
+        name = Topics(connection.prefix).name("decisions")
+        await _require_no_workers(connection)
+        there = (await read_metadata(connection, [name])).topics.get(name)
+        kept = _Kept.read(copy.file) if copy.file.exists() else None
+        if kept is not None and (there is None or there.topic_id != kept.topic_id):
+            await _require_subset(connection, there, name, kept)
+        elif there is None:
+            raise StoreError(f"there is no topic {name}: create it, and use palimpsest log import")
+        else:
+            topics = Topics(connection.prefix, there.partitions)
+            plan = await _Plan.made(connection, topics, there, copy)
+            if dry_run or not plan.deleted:
+                return plan.partitions()
+            kept = await plan.keep(progress)
+        if not dry_run:
+            await _fill_anew(connection, kept, there, progress)
+            kept.file.unlink()
+        return kept.partitions
 
 
 async def _require_no_workers(connection: Connection) -> None:

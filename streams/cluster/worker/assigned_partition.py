@@ -164,12 +164,9 @@ class AssignedPartition:
         """Accept records of the candidates topic; blocks while enough of them wait."""
         async for some in self._with_missed(deliveries):
             async with self._changed:
-                await self._changed.wait_for(lambda: self._closing or not self._is_full())
+                await self._changed.wait_for(lambda: self._closing or len(self._arrived) < TOGETHER)
                 self._arrived.extend(some)
                 self._changed.notify_all()
-
-    def _is_full(self) -> bool:
-        return len(self._arrived) >= TOGETHER
 
     async def _open(self) -> None:
         while await self._has_room():
@@ -251,22 +248,19 @@ class AssignedPartition:
     async def _finish(self, batch: _Batch) -> bool:
         """Decide on a batch; False if it is left to the partition's next worker."""
         if batch.opened is None:
-            return await self._execute(batch.deliveries)
+            for delivery in batch.deliveries:
+                if self._closing:
+                    return False
+                try:
+                    await self._decider.run(self.writer.carry_out, delivery.record)
+                except Interrupted:
+                    return False
+                delivery.acknowledge()
+            return True
         if not await self._wait_for_vectors(batch.opened):
             return False
         await self._decider.run(self.writer.close, batch.opened)
         for delivery in batch.deliveries:
-            delivery.acknowledge()
-        return True
-
-    async def _execute(self, deliveries: Sequence[Delivery]) -> bool:
-        for delivery in deliveries:
-            if self._closing:
-                return False
-            try:
-                await self._decider.run(self.writer.carry_out, delivery.record)
-            except Interrupted:
-                return False
             delivery.acknowledge()
         return True
 

@@ -197,14 +197,18 @@ class PartitionManager:
 
     async def _assign(self, partitions: Sequence[int]) -> None:
         await require_counts(self._connection, self._topics)
-        producers = {p: self._producer(p) for p in partitions}
+        producers = {
+            p: PartitionProducer(self._connection, self._topics, p, self._effect)
+            for p in partitions
+        }
         logs: dict[int, PartitionReplica] = {}
         try:
             await _all(producer.start() for producer in producers.values())
             with self._metrics.stage("catch_up"):
                 await self._replicas.catch_up(partitions, logs, self._replica_thread, self._report)
             most = MOST_CANDIDATES // max(len(partitions), 1)
-            inputs = await self._input_ids()
+            names = [self._topics.name(kind) for kind in INPUTS]
+            inputs = {name: await topic_id(self._connection, name) for name in names}
             missed = await self._all_missed(logs, inputs)
             writers = [await self._writer(producers[p], logs[p], inputs, most) for p in partitions]
         except BaseException as error:
@@ -226,9 +230,6 @@ class PartitionManager:
         if self._standby is not None:
             self._standby.begin(set(range(self._topics.partitions)) - self._assigned.keys())
 
-    def _producer(self, partition: int) -> PartitionProducer:
-        return PartitionProducer(self._connection, self._topics, partition, self._effect)
-
     async def _fail_partition(self, log: PartitionReplica, error: BaseException) -> None:
         if isinstance(error, DiskFullError):
             await self._wait_for_room()
@@ -248,11 +249,6 @@ class PartitionManager:
             )
         await asyncio.sleep(AGAIN_SECONDS)
 
-    async def _input_ids(self) -> dict[str, str]:
-        """The ids of the input topics by name."""
-        names = [self._topics.name(kind) for kind in INPUTS]
-        return {name: await topic_id(self._connection, name) for name in names}
-
     async def _all_missed(
         self, logs: Mapping[int, PartitionReplica], inputs: Mapping[str, str]
     ) -> dict[int, Missed]:
@@ -260,7 +256,10 @@ class PartitionManager:
         if not logs:
             return {}
         done = await acknowledged(self._connection, self._topics)
-        earliest = await self._earliest_offsets(logs)
+        async with reader(self._connection) as consumer:
+            earliest: Offsets = await consumer.beginning_offsets(
+                [self._topics.at(kind, partition) for kind in INPUTS for partition in logs]
+            )
         continued: dict[TopicPartition, int] = {}
         found: dict[int, Missed] = {}
         for partition, log in logs.items():
@@ -273,13 +272,6 @@ class PartitionManager:
             found[partition] = Missed(self._connection, begin)
         self.starts, self.input_ids = continued, inputs
         return found
-
-    async def _earliest_offsets(self, partitions: Iterable[int]) -> Offsets:
-        async with reader(self._connection) as consumer:
-            earliest: Offsets = await consumer.beginning_offsets(
-                [self._topics.at(kind, partition) for kind in INPUTS for partition in partitions]
-            )
-        return earliest
 
     def _tell_deleted(self, at: TopicPartition, deleted: int) -> None:
         """Report inputs that the brokers deleted before they were decided on."""

@@ -185,7 +185,10 @@ class PartitionWriter:
         try:
             request = parse_request(record.value)
         except InvalidInputError as error:
-            self._reject(record, error)
+            row = RawRow(record.value, "memory.commands")
+            opened = Opened([record], self.writer.open_window([Input(row, error)]))
+            key = (record.key or b"").decode(errors="replace")
+            self.close(opened, [Reply(key, Misused(error.detail))] if key else ())
             return
         pending = PendingRequest(request, request.request_id, self._finished(record))
         self.writer.oversight = RequestOversight(self, request.request_id)
@@ -201,13 +204,6 @@ class PartitionWriter:
                 fail(self.writer, pending, error)
             finally:
                 self.writer.oversight = None
-
-    def _reject(self, record: Record, error: InvalidInputError) -> None:
-        """Make an unreadable request a dead letter, and answer it if its record has a key."""
-        row = RawRow(record.value, "memory.commands")
-        opened = Opened([record], self.writer.open_window([Input(row, error)]))
-        key = (record.key or b"").decode(errors="replace")
-        self.close(opened, [Reply(key, Misused(error.detail))] if key else ())
 
     # -- commits -----------------------------------------------------------------------------------
 

@@ -168,7 +168,8 @@ class PartitionProducer:
                 sent = [await self._send_one(record) for record in [*decisions, *others]]
                 answers: list[Any] = await asyncio.gather(*sent)
                 offsets = [answer.offset for answer in answers[: len(decisions)]]
-                self._require_growth(offsets)
+                if any(UNKNOWN < offset < self._next_offset for offset in offsets):
+                    raise StoreError(f"{self._decisions} goes back: it was deleted and recreated")
                 self._effect("transaction:sent")
         except IllegalOperation:
             # The transaction ended between two records, and the client knows why.
@@ -219,10 +220,6 @@ class PartitionProducer:
         except StoreError:
             return True
         return topic not in found.topics
-
-    def _require_growth(self, offsets: Sequence[int]) -> None:
-        if any(UNKNOWN < offset < self._next_offset for offset in offsets):
-            raise StoreError(f"{self._decisions} goes back: it was deleted and recreated")
 
     async def _send_one(self, record: Outgoing) -> asyncio.Future[Any]:
         headers = list(record.headers)

@@ -86,19 +86,16 @@ class Replica(Log):
         return self._new([(decode(line), line) for line in lines])
 
     def _new(self, offered: Sequence[tuple[Filed, bytes]]) -> list[tuple[Filed, bytes]]:
-        held = self._held({event.id for event, _ in offered})
+        ids = {event.id for event, _ in offered}
+        keys = {bytes.fromhex(event_id.replace("-", "")): event_id for event_id in ids}
+        marks = ", ".join("?" * len(keys))
+        sql = f"SELECT id FROM events WHERE id IN ({marks})"  # noqa: S608 - only question marks
+        held = {keys[key] for (key,) in self.rows(sql, tuple(keys))}
         new: dict[str, tuple[Filed, bytes]] = {}
         for event, line in offered:
             if event.id not in held:
                 new.setdefault(event.id, (event, line))
         return list(new.values())
-
-    def _held(self, ids: set[str]) -> set[str]:
-        """Which of these events the log has, in one query: filling a replica checks every event."""
-        keys = {bytes.fromhex(event_id.replace("-", "")): event_id for event_id in ids}
-        marks = ", ".join("?" * len(keys))
-        sql = f"SELECT id FROM events WHERE id IN ({marks})"  # noqa: S608 - only question marks
-        return {keys[key] for (key,) in self.rows(sql, tuple(keys))}
 
 
 class PartitionReplica(Replica):

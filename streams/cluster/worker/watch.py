@@ -170,7 +170,9 @@ class Watch:
         if waiting is None:
             self._still = 0
             return
-        self._compare(waiting.identities)
+        for name, identity in waiting.identities.items():
+            if self._identities.setdefault(name, identity) != identity:
+                raise StoreError(f"{name} was deleted and recreated: restart the worker")
         self._tell_deletions(waiting)
         self._lag = waiting.lag
         done, self._steps = self._steps != self.metrics.steps, self.metrics.steps
@@ -188,11 +190,6 @@ class Watch:
         except (TransientError, KafkaError) as error:
             _log.debug("the brokers do not say what waits: %s", error)
         return None
-
-    def _compare(self, identities: Mapping[str, str]) -> None:
-        for name, identity in identities.items():
-            if self._identities.setdefault(name, identity) != identity:
-                raise StoreError(f"{name} was deleted and recreated: restart the worker")
 
     def _tell_deletions(self, waiting: Backlog) -> None:
         """Report decisions that brokers deleted or will delete; logged once."""

@@ -66,17 +66,13 @@ def _kept(cache_dir: Path, key: str, notes: Notes) -> Path | None:
 
 def _build(model: ModelFiles, cache_dir: Path, key: str, progress: Progress) -> Path | bytes:
     progress(f"building the graph of {model.name} from its weights, once", None)
-    graph = _graph(model)
+    build = Int8Graph if model.int8 else BertGraph
+    graph = build(model.read_weights(), BertShape.read(model.config)).build()
     try:
         return _keep(graph, cache_dir, key)
     except OSError as error:
         progress(f"the graph cannot be kept in {cache_dir} ({error}); it is built at each start", 1)
         return graph.encode()
-
-
-def _graph(model: ModelFiles) -> OnnxModel:
-    build = Int8Graph if model.int8 else BertGraph
-    return build(model.read_weights(), BertShape.read(model.config)).build()
 
 
 def _keep(graph: OnnxModel, cache_dir: Path, key: str) -> Path:

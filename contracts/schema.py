@@ -159,11 +159,7 @@ def _event(kind: type[Event]) -> Schema:
 
 def _schema(what: Any) -> Schema:
     adapter = what if isinstance(what, TypeAdapter) else TypeAdapter(what)
-    return _normalised(adapter.json_schema(schema_generator=_Untitled))
-
-
-def _normalised(schema: Schema) -> Schema:
-    """The schema with its tags required, and each docstring on one line."""
+    schema = adapter.json_schema(schema_generator=_Untitled)
     for part in (schema, *schema.get("$defs", {}).values()):
         tags = [name for name in _TAGS if "const" in part.get("properties", {}).get(name, {})]
         if tags:

@@ -81,7 +81,12 @@ def compare_segments(
     If a segment's bytes are not those that were written, that counts as the difference: reading it
     could give wrong rows, or any error.
     """
-    if _damaged(folder, comparison):
+    # The number of segments depends on which calls shared a commit: it is not compared.
+    wrong = [(segment, segment.damage(thorough=True)) for segment in listed(folder)]
+    for segment, why in wrong:
+        if why is not None:
+            comparison.note(Difference("duckdb", "segments", segment.path.name, why))
+    if any(why for _, why in wrong):
         return
     place = place_of(folder)
     with database(built) as base:
@@ -96,16 +101,6 @@ def compare_segments(
             base.execute(f"CREATE OR REPLACE TABLE expected AS {expected}")
             base.execute(f"CREATE OR REPLACE TABLE actual AS {horizon}{current(place, table)}")
             _compare(base, "duckdb", table.name, table.key, comparison)
-
-
-def _damaged(folder: Path, comparison: ProjectionComparison) -> bool:
-    """Whether any segment of the views is damaged; each damaged one is a difference."""
-    # The number of segments depends on which calls shared a commit: it is not compared.
-    wrong = [(segment, segment.damage(thorough=True)) for segment in listed(folder)]
-    for segment, why in wrong:
-        if why is not None:
-            comparison.note(Difference("duckdb", "segments", segment.path.name, why))
-    return any(why for _, why in wrong)
 
 
 def compare_lance(built: Path, folder: Path, comparison: ProjectionComparison) -> None:

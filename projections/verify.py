@@ -32,26 +32,20 @@ def verify(
     tell = progress or no_progress
     work = folder / WORK
     with store_errors():
-        return _verify(source, folder, work, tell, start_helper)
-
-
-def _verify(
-    source: EventSource, folder: Path, work: Path, tell: Progress, start_helper: StartHelper
-) -> dict[str, Any]:
-    remove(work)
-    build = Build(work, kept_projections(folder), source.head(), no_effect)
-    try:
-        build.fill(source, tell, start_helper)
-        total = ProjectionComparison()
-        _check_positions(folder, build.end, total)
-        for found in build.compare(folder, tell).values():
-            total.checked += found.checked
-            total.differences += found.differences
-            total.details += found.details
-    finally:
-        build.drop()
         remove(work)
-    return total.as_dict()
+        build = Build(work, kept_projections(folder), source.head(), no_effect)
+        try:
+            build.fill(source, tell, start_helper)
+            total = ProjectionComparison()
+            _check_positions(folder, build.end, total)
+            for found in build.compare(folder, tell).values():
+                total.checked += found.checked
+                total.differences += found.differences
+                total.details += found.details
+        finally:
+            build.drop()
+            remove(work)
+        return total.as_dict()
 
 
 def _check_positions(folder: Path, head: int, total: ProjectionComparison) -> None:

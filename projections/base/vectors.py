@@ -119,7 +119,11 @@ def of_dimension(
     column: pa.FixedSizeListArray, foreign: pa.StringArray, dimension: int
 ) -> tuple[pa.Array, pa.Array]:
     """Convert the columns of vectors and of foreign vectors to another dimension."""
-    texts = _recorded(column, foreign)
+    # float16 values survive as float32 without change.
+    texts: list[str | None] = foreign.to_pylist()
+    there = np.flatnonzero(column.is_valid())
+    for row, half in zip(there, numbers_of(column)[there].astype("<f2"), strict=True):
+        texts[row] = base64.b64encode(half.tobytes()).decode()
     fitting = {row: t for row, t in enumerate(texts) if t is not None and _length(t) == dimension}
     numbers = np.zeros((len(texts), dimension), np.float32)
     if fitting:
@@ -128,15 +132,6 @@ def of_dimension(
     missing[list(fitting)] = False
     others = [None if row in fitting else text for row, text in enumerate(texts)]
     return _column(numbers, missing), pa.array(others, pa.string())
-
-
-def _recorded(column: pa.FixedSizeListArray, foreign: pa.StringArray) -> list[str | None]:
-    """Each row's vector as recorded: float16 values survive as float32 without change."""
-    texts: list[str | None] = foreign.to_pylist()
-    there = np.flatnonzero(column.is_valid())
-    for row, half in zip(there, numbers_of(column)[there].astype("<f2"), strict=True):
-        texts[row] = base64.b64encode(half.tobytes()).decode()
-    return texts
 
 
 def _length(text: str) -> int:

@@ -85,7 +85,17 @@ def decision_row(fact: Fact) -> DecisionFact | None:
         case Settled() | Joined() | Redecided():
             return _later(fact, event)
         case Invalid():
-            return _invalid_row(fact.position, event)
+            return DecisionFact(
+                position=fact.position,
+                decision_id=event.id,
+                decision="invalid",
+                decided_at=event.time,
+                owner_id=event.owner_id or None,
+                candidate_id=None,
+                source=event.data.origin,
+                invalid=event.data,
+                event="invalid",
+            )
         case _:
             return None
 
@@ -140,20 +150,6 @@ def _later(fact: Fact, event: Settled | Joined | Redecided) -> DecisionFact:
         consequence_of=data.consequence_of if isinstance(data, RedecidedData) else None,
         spoken=fact.spoken,
         differs=fact.differs,
-    )
-
-
-def _invalid_row(position: int, event: Invalid) -> DecisionFact:
-    return DecisionFact(
-        position=position,
-        decision_id=event.id,
-        decision="invalid",
-        decided_at=event.time,
-        owner_id=event.owner_id or None,
-        candidate_id=None,
-        source=event.data.origin,
-        invalid=event.data,
-        event="invalid",
     )
 
 

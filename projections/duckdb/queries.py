@@ -96,7 +96,7 @@ def ensure_views(folder: Path, effect: Effect = no_effect) -> bool:
     if not first or first[-1].damage() is not None:
         _write_empty_tables(folder, effect)
     wanted = _views_in(views_file(folder), folder)
-    stamp = _stamp(wanted)
+    stamp = digest(repr([sorted(wanted.items()), comments.known()]).encode())
     if _recorded(folder) == stamp:
         return False
     _write(views_file(folder), wanted, effect)
@@ -151,11 +151,6 @@ def _write_empty_tables(folder: Path, effect: Effect) -> None:
             remove(segment.path)
     with SegmentWriter(folder, 0, effect) as writer:
         writer.finish(0, complete=True)
-
-
-def _stamp(wanted: dict[str, str]) -> str:
-    """A hash that distinguishes these views from those of another path or version."""
-    return digest(repr([sorted(wanted.items()), comments.known()]).encode())
 
 
 def _write(file: Path, wanted: dict[str, str], effect: Effect) -> None:

@@ -47,7 +47,12 @@ class DuckStore:
         Damaged segments stay until `remove_damaged`, so that a query fails rather than misses rows.
         """
         remove(self._folder / BUILDING)
-        done = self._remove_strangers()
+        # The views would read folders that are not segments, too.
+        folder = self._folder / FOLDER
+        strangers = [p for p in folder.iterdir() if Segment.of(p) is None]
+        for path in strangers:
+            remove(path)
+        done = [f"{path.name} is not a segment, and was removed" for path in strangers]
         head = source.head()
         found = [segment for segment in listed(self._folder) if segment.end > 0]
         wrong = {s: why for s in found if (why := s.damage()) is not None}
@@ -65,14 +70,6 @@ class DuckStore:
         for path in self._damaged:
             remove(path)
         self._damaged.clear()
-
-    def _remove_strangers(self) -> list[str]:
-        """Remove folders that are not segments: the views would read them, too."""
-        folder = self._folder / FOLDER
-        strangers = [p for p in folder.iterdir() if Segment.of(p) is None]
-        for path in strangers:
-            remove(path)
-        return [f"{path.name} is not a segment, and was removed" for path in strangers]
 
     def write(self, start: int, end: int, batches: Iterable[Batch]) -> None:
         """Write a range as one segment."""

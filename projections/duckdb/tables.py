@@ -353,11 +353,6 @@ TABLES = (
 _NOTHING: dict[str, Any] = dict.fromkeys(MemoryState.__struct_fields__)
 
 
-def _buried(gone: Gone) -> MemoryState:
-    """A row for a memory that is gone: only its id and position."""
-    return MemoryState(**_NOTHING | {"memory_id": gone.key, "position": gone.position})
-
-
 def rows_by_table(rows: Rows) -> dict[str, Sequence[Any]]:
     """The rows of a commit for each table."""
     others = [fact for fact in rows.facts if not isinstance(fact.event, Decided)]
@@ -366,7 +361,12 @@ def rows_by_table(rows: Rows) -> dict[str, Sequence[Any]]:
         "words": [word for fact in others if (word := event_row(fact)) is not None],
         "compositions": [text for fact in rows.facts if (text := text_row(fact)) is not None],
         "candidates": [*rows.candidates.values()],
-        "memories": [_buried(m) if isinstance(m, Gone) else m for m in rows.memories.values()],
+        "memories": [
+            MemoryState(**_NOTHING | {"memory_id": m.key, "position": m.position})
+            if isinstance(m, Gone)
+            else m
+            for m in rows.memories.values()
+        ],
         "reviews": [*rows.reviews.values()],
         "verdicts": [row for fact in others for row in verdict_rows(fact)],
         "statements": [row for fact in rows.facts if fact.stated for row in statement_rows(fact)],

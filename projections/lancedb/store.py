@@ -9,7 +9,7 @@ recreated.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -167,19 +167,23 @@ class LanceStore:
         self._models.add(batch.models)
         dimension = self._models.dimension or DEFAULT_DIMENSION
         if self._dimension is None and any(len(what.rows) for what in batch.writes.values()):
-            self._make_tables(dimension)
+            self._dimension = dimension
+            for table in (CANDIDATES, MEMORIES):
+                self._make_table(table, dimension)
         elif self._dimension not in (None, dimension):
             self._make_anew(dimension)
         if self._dimension is not None:
             vectors = Numbers(batch.vectors, self._dimension)
             for table in (CANDIDATES, MEMORIES):
                 self._write(table, batch.writes[table.name], vectors)
-            self._write_windows(batch.writes[WINDOWS.name], vectors)
-
-    def _make_tables(self, dimension: int) -> None:
-        self._dimension = dimension
-        for table in (CANDIDATES, MEMORIES):
-            self._make_table(table, dimension)
+            # In most stores no text has windows.
+            what = batch.writes[WINDOWS.name]
+            if len(what.rows) and WINDOWS.name not in self._live():
+                self._make_table(WINDOWS, vectors.dimension)
+            if WINDOWS.name in self._live():
+                self._delete(WINDOWS.name, "text_id", what.gone)
+                self._effect(f"lancedb:{WINDOWS.name}")
+                self._add(WINDOWS.name, WINDOWS.arrow(what.rows, what.places, vectors))
 
     def _make_table(self, table: LanceTable, dimension: int) -> None:
         remove(self.folder / f"{table.name}.lance")  # left by an unfinished commit
@@ -219,19 +223,11 @@ class LanceStore:
             self._merge(table, table.arrow(rows, what.places[changed], vectors))
         self._delete(table.name, table.key, what.gone)
 
-    def _write_windows(self, what: Writes, vectors: Numbers) -> None:
-        """Write the windows of changed texts; in most stores no text has any."""
-        if len(what.rows) and WINDOWS.name not in self._live():
-            self._make_table(WINDOWS, vectors.dimension)
-        if WINDOWS.name in self._live():
-            self._delete(WINDOWS.name, "text_id", what.gone)
-            self._effect(f"lancedb:{WINDOWS.name}")
-            self._add(WINDOWS.name, WINDOWS.arrow(what.rows, what.places, vectors))
-
     def _delete(self, name: str, column: str, gone: Sequence[str]) -> None:
-        for some in _chunks(gone):
+        for start in range(0, len(gone), AT_ONCE):
             self._flush(name)
-            self._live()[name].delete(f"{column} IN ({', '.join(map(quoted, some))})")
+            some = map(quoted, gone[start : start + AT_ONCE])
+            self._live()[name].delete(f"{column} IN ({', '.join(some)})")
 
     def _add(self, name: str, rows: pa.Table) -> None:
         """Queue rows to append together: an append costs as much as a few thousand rows."""
@@ -347,7 +343,3 @@ def _pages(table: Table) -> Iterator[pa.RecordBatch]:
     """All rows in pages: from a single stream LanceDB reads hundreds of megabytes ahead."""
     for start in range(0, table.count_rows(), PAGE_ROWS):
         yield from table.search().offset(start).limit(PAGE_ROWS).to_arrow().to_batches()
-
-
-def _chunks(keys: Sequence[str]) -> Iterable[Sequence[str]]:
-    return (keys[start : start + AT_ONCE] for start in range(0, len(keys), AT_ONCE))

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from palimpsest.projections.recall.collapse import DECIMALS
 from palimpsest.projections.recall.hits import Ranked, in_order
-from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.core.ledger import Ledger, Memory
 from palimpsest.streams.core.mentions import ELIDED, TURKISH_ENDING, canonical
 from palimpsest.streams.guard import tokens
 from palimpsest.streams.search.morphemes import (
@@ -87,11 +87,11 @@ def _pairs(word: str) -> Iterator[str]:
 
 
 def _score(memory: Memory, asked: _AskedWords, unembedded: bool) -> float:
-    texts = {entry.text for entry in memory.members if _is_searched(entry, unembedded)}
+    texts = {
+        entry.text
+        for entry in memory.members
+        if entry.living and not (unembedded and entry.distinct.vector is not None)
+    }
     if texts and not unembedded:
         texts.add(memory.text)
     return round(max(map(asked.share_in, texts), default=0.0), DECIMALS)
-
-
-def _is_searched(entry: Entry, unembedded: bool) -> bool:
-    return entry.living and not (unembedded and entry.distinct.vector is not None)

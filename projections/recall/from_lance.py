@@ -208,7 +208,9 @@ def _reached(table: Table, vector: Query, k: int, where: str) -> dict[str, float
     wanted = max(4 * k, FEWEST)
     while True:
         rows = _search(table, vector, wanted, where)
-        best = _best(rows)
+        best: dict[str, float] = {}
+        for row in rows:
+            best.setdefault(row["memory_id"], _score(row))
         if len(rows) < wanted:
             return best
         scores = list(best.values())
@@ -234,13 +236,6 @@ def _search(
         .to_pylist()
     )
     return rows
-
-
-def _best(rows: Iterable[dict[str, Any]]) -> dict[str, float]:
-    best: dict[str, float] = {}
-    for row in rows:
-        best.setdefault(row["memory_id"], _score(row))
-    return best
 
 
 def _score(row: dict[str, Any]) -> float:
@@ -452,32 +447,27 @@ def _with_members(
             for candidate_id, text in sorted(said.items())
             if wanted.former or candidate_id not in former
         ]
-        found.append(_hit(about, face, best[face["memory_id"]], wordings))
+        score = best[face["memory_id"]]
+        hit = Recalled(
+            memory_id=face["memory_id"],
+            urn=str(Urn(about.owner_id, face["namespace"], face["memory_id"])),
+            face=face["face"],
+            score=score,
+            namespace=face["namespace"],
+            members=wordings,
+            intensity=face.get("intensity"),
+            metadata=orjson.loads(face.get("metadata") or "{}"),
+            created_at=iso_time(face["created_at"]),
+            updated_at=iso_time(face["updated_at"]),
+            occurred_at=iso_time(face["occurred_at"]) if face["occurred_at"] else None,
+            version=about.version(face["memory_id"], face["face"]),
+            folded=[],
+            unsettled=about.unsettled(face["memory_id"]),
+        )
+        if (ends := about.expires_at(face["memory_id"])) is not None:
+            hit["expires_at"] = iso_time(ends)
+        found.append(hit)
     return found
-
-
-def _hit(
-    about: _StoredMemories, row: dict[str, Any], score: float, wordings: list[Wording]
-) -> Recalled:
-    hit = Recalled(
-        memory_id=row["memory_id"],
-        urn=str(Urn(about.owner_id, row["namespace"], row["memory_id"])),
-        face=row["face"],
-        score=score,
-        namespace=row["namespace"],
-        members=wordings,
-        intensity=row.get("intensity"),
-        metadata=orjson.loads(row.get("metadata") or "{}"),
-        created_at=iso_time(row["created_at"]),
-        updated_at=iso_time(row["updated_at"]),
-        occurred_at=iso_time(row["occurred_at"]) if row["occurred_at"] else None,
-        version=about.version(row["memory_id"], row["face"]),
-        folded=[],
-        unsettled=about.unsettled(row["memory_id"]),
-    )
-    if (ends := about.expires_at(row["memory_id"])) is not None:
-        hit["expires_at"] = iso_time(ends)
-    return hit
 
 
 def _literals(texts: Iterable[str]) -> str:

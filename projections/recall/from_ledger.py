@@ -161,7 +161,13 @@ class Recollection:
     def _scores(self, query: Query) -> Scores:
         """For every living memory with a vector, the cosine of its nearest text."""
         if self._seen != self.ledger.seen:
-            self._follow()
+            changed: dict[Entry, None] = {}
+            for scope in self.ledger.scopes.values():
+                changed |= dict.fromkeys(scope.faces[self._read.get(scope.namespace, 0) :])
+                self._read[scope.namespace] = len(scope.faces)
+            if len(changed) * FEW_CHANGED > len(self._memories) or not self._note_changed(changed):
+                self._look_at_all()
+            self._decode()
             self._seen = self.ledger.seen
         # Not `@`: it distributes the work to threads, and waits for them.
         asked = [row / (np.linalg.norm(row) or 1.0) for row in np.atleast_2d(query)]
@@ -170,16 +176,6 @@ class Recollection:
         best = np.full(len(self._memories), -1.0)
         np.maximum.at(best, self._by, cosines[self._statement_of].astype(np.float64))
         return best.round(DECIMALS)
-
-    def _follow(self) -> None:
-        """Look again at the memories that the ledger lists as changed, or at all of them."""
-        changed: dict[Entry, None] = {}
-        for scope in self.ledger.scopes.values():
-            changed |= dict.fromkeys(scope.faces[self._read.get(scope.namespace, 0) :])
-            self._read[scope.namespace] = len(scope.faces)
-        if len(changed) * FEW_CHANGED > len(self._memories) or not self._note_changed(changed):
-            self._look_at_all()
-        self._decode()
 
     def _note_changed(self, changed: Iterable[Entry]) -> bool:
         """Note memories that are new or have changed; False if one of those known is gone.

@@ -128,7 +128,13 @@ def hits(
         shown.sort(key=itemgetter(0), reverse=True)
         found.append([hit for _, hit in shown])
         _name_each_other(groups, found[-1], newer)
-    return _best(found, wanted.k)
+    # Hits after a newer one of their frame are dropped first, from the end.
+    over = sum(map(len, found)) - wanted.k
+    for group in reversed(found):
+        stay = max(1, len(group) - max(over, 0))
+        over -= len(group) - stay
+        del group[stay:]
+    return [*chain.from_iterable(found)][: wanted.k]
 
 
 def _by_frame(
@@ -138,16 +144,6 @@ def _by_frame(
     forms = [sayings.of(fold[0].memory).face for fold in folds[:MOST]]
     groups = by_frame(range(len(folds)), lambda a, b: of_one_frame(ledger, forms[a], forms[b]))
     return [[folds[number] for number in group] for group in groups]
-
-
-def _best(groups: list[list[Recalled]], k: int) -> list[Recalled]:
-    """The best `k` hits; those after a newer one of their frame are dropped first, from the end."""
-    over = sum(map(len, groups)) - k
-    for group in reversed(groups):
-        stay = max(1, len(group) - max(over, 0))
-        over -= len(group) - stay
-        del group[stay:]
-    return [*chain.from_iterable(groups)][:k]
 
 
 def _newest(fold: list[Ranked]) -> tuple[datetime, int]:

@@ -75,7 +75,7 @@ class Newer:
                 asking.memory.id
                 for asking, asked in _questions(self._ledger, wording)
                 if asked.memory is wording
-                and _asks_by_frame(asking, asked)
+                and any(n.frame is not None and n.candidate_id == asked.id for n in asking.asked)
                 and by_face_moment(asking.memory) > least
             }
             found |= {
@@ -141,11 +141,6 @@ def _questions(ledger: Ledger, memory: Memory) -> Iterator[tuple[Entry, Entry]]:
             waits = asking.pending and asking.living
             if waits and (entry.id in asking.open or entry.id == asking.held):
                 yield asking, entry
-
-
-def _asks_by_frame(asking: Entry, asked: Entry) -> bool:
-    """Whether a question asks about an entry because of its frame: a change, or another value."""
-    return any(n.frame is not None and n.candidate_id == asked.id for n in asking.asked)
 
 
 def _may_reword(asking: Entry, asked: Entry) -> bool:

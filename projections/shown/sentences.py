@@ -56,7 +56,12 @@ def did(event: AnyEvent, back: TakenBack | None = None) -> str:
     """
     match event:
         case Decided():
-            return _came(event)
+            data = event.data
+            if data.join is None and data.decision == "pending":
+                count = len(data.evidence.asked)
+                near = "1 near candidate" if count == 1 else f"{count} near candidates"
+                return f"came in; the judge is asked about {near}"
+            return f"came in: {_became(data.join, _WHO.get(data.rank or 'person', 'a person'))}"
         case Settled():
             return _settled(event)
         case Joined():
@@ -122,15 +127,6 @@ def did(event: AnyEvent, back: TakenBack | None = None) -> str:
             return "an audit was certified"
         case _:
             assert_never(event)
-
-
-def _came(event: Decided) -> str:
-    data = event.data
-    if data.join is None and data.decision == "pending":
-        count = len(data.evidence.asked)
-        near = "1 near candidate" if count == 1 else f"{count} near candidates"
-        return f"came in; the judge is asked about {near}"
-    return f"came in: {_became(data.join, _WHO.get(data.rank or 'person', 'a person'))}"
 
 
 def _became(join: Join | None, who: str = "a person") -> str:

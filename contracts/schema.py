@@ -1,7 +1,7 @@
 """JSON Schemas (draft 2020-12) of everything on the wire, generated from the models.
 
 Each describes what is accepted. Documents written under it must stay valid, so every change to a
-schema is compared with the frozen copy in contracts/schemas (see contracts.compatibility).
+schema is compared with the frozen copy in contracts/schemas (tests/contracts/compatibility.py).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest.contracts.compatibility import incompatibilities
+from tests.contracts.compatibility import incompatibilities
 
 Schema = dict[str, Any]
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from palimpsest.contracts.compatibility import incompatibilities
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.events import AnyEvent, Event
 from palimpsest.contracts.requests import REQUEST, AnyRequest
@@ -18,6 +17,7 @@ from palimpsest.contracts.schema import documents, event_file, written
 from palimpsest.contracts.wire import encode
 from palimpsest.streams.intake import parse
 from palimpsest.streams.policies import load_policy, preset_names
+from tests.contracts.compatibility import incompatibilities
 from tests.contracts.examples import events, models
 
 FROZEN = Path(__file__).parents[2] / "contracts" / "schemas"

@@ -9,16 +9,18 @@ from functools import partial
 from itertools import groupby
 from typing import Protocol
 
+import orjson
+
 from palimpsest.contracts.answers import Answer, Done, Failed, Misused
 from palimpsest.contracts.errors import InvalidInputError, ModelError, PalimpsestError, UsageError
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.policy import Policy, recorded_policy
 from palimpsest.streams.core.touched import Touched
-from palimpsest.streams.embedded.appending import append
 from palimpsest.streams.embedded.inbox import Inbox, Item, gathered_uses, unpack
 from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.log.dead_letters import DeadLetters
 from palimpsest.streams.log.log import Log
-from palimpsest.streams.write.commit import Reply
+from palimpsest.streams.write.commit import Commit, Reply
 from palimpsest.streams.write.owners import Owners
 from palimpsest.streams.write.serve import PendingRequest, parse_request, serve_all
 from palimpsest.streams.write.writer import Effect, Writer, no_effect
@@ -29,6 +31,26 @@ KEPT = timedelta(days=1)
 """How long an answer is kept for its caller, which may have died."""
 SERVED_AT_ONCE = 64
 """Number of inbox items served before the writer continues with its own work."""
+
+
+def append(log: Log, commit: Commit) -> list[int]:
+    """Append a commit's events, questions, dead letters and answers; returns the positions.
+
+    Uses that came too soon wait in the inbox. When this returns, all of it is on the disk; if it
+    raises, none of it is.
+    """
+    inbox, dead_letters = Inbox(log), DeadLetters(log)
+    with log.transaction():
+        positions = log.append([event for event, _ in commit.events])
+        for position, (event, touched) in zip(positions, commit.events, strict=True):
+            log.follow_touched(event.owner_id, touched, position)
+        for letter in commit.dead_letters:
+            dead_letters.add(letter)
+        inbox.keep_uses(commit.uses)
+        for reply in commit.answers:
+            assert isinstance(reply.address, int)
+            inbox.answer(reply.address, orjson.dumps(reply.to_json()))
+    return positions
 
 
 class Projections(Protocol):

@@ -15,9 +15,9 @@ from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.text import content_of
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.answered import carried_out
-from palimpsest.streams.write.oversight import Oversight
 from palimpsest.streams.write.owners import fold_owner
 from palimpsest.streams.write.recompose import recompose
+from palimpsest.streams.write.writer import Oversight
 
 
 class DryRun:

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from itertools import islice
 from time import perf_counter
-from typing import Literal
+from typing import Literal, Protocol
 
 from msgspec import structs
 from pydantic import ValidationError
@@ -89,7 +89,6 @@ from palimpsest.streams.write.inputs import (
     why_invalid,
     window_count,
 )
-from palimpsest.streams.write.oversight import Oversight
 from palimpsest.streams.write.owners import Loaded, Owners, fold_owner
 from palimpsest.streams.write.recompose import recompose
 from palimpsest.streams.write.uses import added_up, comes_too_soon, is_due
@@ -127,6 +126,19 @@ def ignore_timing(_check: CheckType, _milliseconds: float) -> None:
 
 def _since(begun: float) -> float:
     return (perf_counter() - begun) * 1000.0
+
+
+class Oversight(Protocol):
+    """A partition of a cluster, which has only some of the owners and may be revoked."""
+
+    def require(self) -> None:
+        """Raise if the request has to stop here."""
+
+    def step(self, owner_id: str) -> None:
+        """Count the next command. Raises RefusedError if its owner is in another partition."""
+
+    def commit_part(self) -> None:
+        """Commit what the request has done so far, and report it to the caller."""
 
 
 class Writer:

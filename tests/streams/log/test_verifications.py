@@ -27,7 +27,7 @@ from palimpsest.contracts.wire import decode, encode
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.cluster.worker.replica import Replica
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.embedded.appending import append
+from palimpsest.streams.embedded.session import append
 from palimpsest.streams.log import import_log as importing
 from palimpsest.streams.log.database import SCHEMA_VERSION, VERIFICATIONS_SINCE
 from palimpsest.streams.log.log import Log

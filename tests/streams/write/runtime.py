@@ -16,8 +16,8 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.picture import picture
 from palimpsest.streams.core.touched import Touched
-from palimpsest.streams.embedded.appending import append
 from palimpsest.streams.embedded.pipeline import ReadAhead, decide_all, run
+from palimpsest.streams.embedded.session import append
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.embedder.contract import Engine
 from palimpsest.streams.intake import RawRow, RowCounter, understand

@@ -82,16 +82,19 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's name and type, the path of its value in a row, and a function that converts it."""
+    """A column's name and type, the path of its value in a row, and a function that converts it.
+
+    By default, the path is the name.
+    """
 
     name: str
     type: pa.DataType
-    path: str
+    path: str | None = None
     shape: Shape | None = None
 
     def array(self, rows: Values) -> pa.Array:
         """The column's values in these rows."""
-        values = rows.at(self.path)
+        values = rows.at(self.path or self.name)
         return as_array(values if self.shape is None else mapped(self.shape, values), self.type)
 
 

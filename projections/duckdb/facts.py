@@ -11,6 +11,7 @@ from palimpsest.contracts.events import (
     Composed,
     Confirmed,
     Decided,
+    DecidedData,
     Invalid,
     InvalidData,
     Join,
@@ -80,10 +81,35 @@ def decision_row(fact: Fact) -> DecisionFact | None:
     """The row of a decision; None for any other event."""
     event = fact.event
     match event:
-        case Decided():
-            return _first(fact, event)
-        case Settled() | Joined() | Redecided():
-            return _later(fact, event)
+        case Decided() | Settled() | Joined() | Redecided():
+            data = event.data
+            if isinstance(data, DecidedData):
+                candidate_id, fields, rank = event.subject, data.candidate, data.rank or "rule"
+            else:
+                fields = fact.entry.fields if fact.entry is not None else NO_FIELDS
+                candidate_id, rank = data.candidate_id, data.rank
+            return DecisionFact(
+                position=fact.position,
+                decision_id=event.id,
+                decision=data.decision,
+                decided_at=event.time,
+                owner_id=event.owner_id,
+                candidate_id=candidate_id,
+                source=fields.source,
+                fields=fields,
+                join=data.join or NO_JOIN,
+                nearest=_nearest(data.evidence, data.join),
+                evidence=data.evidence or NO_EVIDENCE,
+                verdict=_verdict(data.evidence, data.join),
+                rank=rank,
+                actor=data.actor,
+                because=data.because,
+                event=event.type.split(".")[1],
+                cause=data.cause,
+                consequence_of=data.consequence_of if isinstance(data, RedecidedData) else None,
+                spoken=fact.spoken,
+                differs=fact.differs,
+            )
         case Invalid():
             return DecisionFact(
                 position=fact.position,
@@ -100,59 +126,6 @@ def decision_row(fact: Fact) -> DecisionFact | None:
             return None
 
 
-def _first(fact: Fact, event: Decided) -> DecisionFact:
-    data = event.data
-    evidence, fields, join = data.evidence, data.candidate, data.join
-    alone = join is None and not (evidence.neighbours or evidence.asked or evidence.verdicts)
-    return DecisionFact(
-        position=fact.position,
-        decision_id=event.id,
-        decision=data.decision,
-        decided_at=event.time,
-        owner_id=event.owner_id,
-        candidate_id=event.subject,
-        source=fields.source,
-        fields=fields,
-        join=join or NO_JOIN,
-        nearest=NO_NEIGHBOUR if alone else _nearest(evidence, join),
-        evidence=evidence,
-        verdict=_verdict(evidence, join) if evidence.verdicts else NO_VERDICT,
-        rank=data.rank or "rule",
-        actor=data.actor,
-        because=data.because,
-        cause=data.cause,
-        spoken=fact.spoken,
-        differs=fact.differs,
-    )
-
-
-def _later(fact: Fact, event: Settled | Joined | Redecided) -> DecisionFact:
-    data = event.data
-    fields = fact.entry.fields if fact.entry is not None else NO_FIELDS
-    return DecisionFact(
-        position=fact.position,
-        decision_id=event.id,
-        decision=data.decision,
-        decided_at=event.time,
-        owner_id=event.owner_id,
-        candidate_id=data.candidate_id,
-        source=fields.source,
-        fields=fields,
-        join=data.join or NO_JOIN,
-        nearest=_nearest(data.evidence, data.join),
-        evidence=data.evidence or NO_EVIDENCE,
-        verdict=_verdict(data.evidence, data.join),
-        rank=data.rank,
-        actor=data.actor,
-        because=data.because,
-        event=event.type.split(".")[1],
-        cause=getattr(data, "cause", None),
-        consequence_of=data.consequence_of if isinstance(data, RedecidedData) else None,
-        spoken=fact.spoken,
-        differs=fact.differs,
-    )
-
-
 def _nearest(evidence: Evidence | None, join: Join | None) -> Neighbour:
     if evidence is None:
         return NO_NEIGHBOUR
@@ -167,6 +140,8 @@ def _nearest(evidence: Evidence | None, join: Join | None) -> Neighbour:
 
 def _verdict(evidence: Evidence | None, join: Join | None) -> Verdict:
     verdicts = evidence.verdicts if evidence is not None else ()
+    if not verdicts:
+        return NO_VERDICT
     return deciding(verdicts, join.to if join is not None else None) or NO_VERDICT
 
 

@@ -78,19 +78,19 @@ CANDIDATES = LanceTable(
         Column("candidate_id", TEXT, "entry.id"),
         Column("owner_id", TEXT, "entry.fields.owner_id"),
         Column("namespace", TEXT, "entry.fields.namespace"),
-        Column("text", TEXT, "text"),
-        Column("memory_id", TEXT, "memory_id"),
+        Column("text", TEXT),
+        Column("memory_id", TEXT),
         Column("session_id", TEXT, "entry.fields.session_id"),
-        Column("position", WHOLE, "position"),
+        Column("position", WHOLE),
     ),
 )
 MEMORIES = LanceTable(
     "memories",
     "memory_id",
     (
-        Column("memory_id", TEXT, "memory_id"),
-        *(Column(name, kind, name) for name, kind in MEMORY_COLUMNS),
-        Column("position", WHOLE, "position"),
+        Column("memory_id", TEXT),
+        *(Column(name, kind) for name, kind in MEMORY_COLUMNS),
+        Column("position", WHOLE),
     ),
 )
 WINDOWS = LanceTable(
@@ -98,10 +98,10 @@ WINDOWS = LanceTable(
     "window_id",
     (
         Column("window_id", TEXT, "key"),
-        Column("text_id", TEXT, "text_id"),
-        Column("memory_id", TEXT, "memory_id"),
-        Column("owner_id", TEXT, "owner_id"),
-        Column("namespace", TEXT, "namespace"),
+        Column("text_id", TEXT),
+        Column("memory_id", TEXT),
+        Column("owner_id", TEXT),
+        Column("namespace", TEXT),
     ),
 )
 """The table exists once a text has windows."""

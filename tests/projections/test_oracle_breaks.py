@@ -47,12 +47,14 @@ def right(log: MemoryLog) -> Tables:
 def later_joins_have_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
     """A settled join is written with the score of nobody."""
 
-    def broken(fact: Fact, event: Settled | Joined | Redecided) -> facts.DecisionFact:
-        row = told(fact, event)
+    def broken(fact: Fact) -> facts.DecisionFact | None:
+        row = told(fact)
+        if row is None or not isinstance(fact.event, Settled | Joined | Redecided):
+            return row
         return structs.replace(row, join=structs.replace(row.join, similarity=None))
 
-    told = facts._later
-    monkeypatch.setattr(facts, "_later", broken)
+    told = facts.decision_row
+    monkeypatch.setattr("palimpsest.projections.duckdb.tables.decision_row", broken)
 
 
 def retracted_candidates_go_on_living(monkeypatch: pytest.MonkeyPatch) -> None:

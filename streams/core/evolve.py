@@ -134,8 +134,12 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
             keep_review(ledger, event.data.decision_id, "confirmed", touched)
         case Composed():
             _composed(ledger, event, touched)
-        case Retracted() | Restored() | ExpirySet():
-            _on_candidate(ledger, event, touched)
+        case Retracted():
+            fold_retracted(ledger, event, touched)
+        case Restored():
+            fold_restored(ledger, event, touched)
+        case ExpirySet():
+            fold_expiry_set(ledger, event, touched)
         case Accessed():
             fold_accessed(ledger, event, touched)
         case Embedded():
@@ -166,18 +170,6 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
             memory.updated = event.time
             memory.seen = ledger.seen
     return touched
-
-
-def _on_candidate(
-    ledger: Ledger, event: Retracted | Restored | ExpirySet, touched: Touched
-) -> None:
-    match event:
-        case Retracted():
-            fold_retracted(ledger, event, touched)
-        case Restored():
-            fold_restored(ledger, event, touched)
-        case ExpirySet():
-            fold_expiry_set(ledger, event, touched)
 
 
 def _noted(ledger: Ledger, event: Compacted | Ran | NamesSet) -> None:
@@ -397,13 +389,8 @@ def _separate_by_verdict(
 
 def _separated(ledger: Ledger, event: Separated, touched: Touched) -> None:
     data = event.data
-    _state(
-        ledger,
-        data.candidate_id,
-        data.other_id,
-        Statement(event.id, ledger.seen, True, data.rank),
-        touched,
-    )
+    statement = Statement(event.id, ledger.seen, True, data.rank)
+    _state(ledger, data.candidate_id, data.other_id, statement, touched)
     ledger.separations[event.id] = (data.candidate_id, data.other_id)
 
 

@@ -93,11 +93,6 @@ class Face(NamedTuple):
         return self.text_id or self.speaker.id
 
 
-def own_face(entry: Entry) -> Face:
-    """The initial face of a candidate: its own text."""
-    return Face(entry)
-
-
 def standing_text(edge: Edge, members: Mapping[str, Entry]) -> tuple[str, Composition] | None:
     """A join's first composition all of whose sources are living members, with its event's id."""
     for text_id, text in edge.texts.items():
@@ -151,8 +146,7 @@ class _Parts:
     def __init__(self, members: Iterable[Entry], *, living_only: bool) -> None:
         self.parent = {entry: entry for entry in members}
         self.face: dict[Entry, Face | None] = {
-            entry: own_face(entry) if entry.living or not living_only else None
-            for entry in self.parent
+            entry: Face(entry) if entry.living or not living_only else None for entry in self.parent
         }
 
     def root(self, entry: Entry) -> Entry:
@@ -177,7 +171,7 @@ def _fold(
             face = parts.face[older]
             if edge.chosen and face and (edge.winner.living or not living_only):
                 # The text that a person chose of one memory's two speaks from here on.
-                own = own_face(edge.winner)
+                own = Face(edge.winner)
                 winner = face if face.said == own.said else own
                 parts.face[older] = _put_behind(winner, face)._replace(contradicts=())
             continue

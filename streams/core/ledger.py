@@ -28,7 +28,7 @@ from palimpsest.contracts.events import (
     Vector,
 )
 from palimpsest.contracts.evidence import Neighbour, Verdict
-from palimpsest.streams.core.faces import Face, fold_face, own_face
+from palimpsest.streams.core.faces import Face, fold_face
 
 Review = Literal["confirmed", "reversed"]
 """The result of a decision's review; without one the decision is unreviewed."""
@@ -409,7 +409,7 @@ class Memory:
     def face(self) -> Face:
         """The text that speaks for it."""
         if len(self.members) == 1:
-            return own_face(self.members[0])  # not kept, to save memory
+            return Face(self.members[0])  # not kept, to save memory
         if self._face is None:
             self._face, self._again = fold_face(self.members, self.edges())
         return self._face

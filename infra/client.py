@@ -35,12 +35,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal, NotRequired, TypedDict
 
-from .exchange import ClientRequest
+from .exchange import Answer, ClientRequest
 '''
 CLASS = '''class {name}:
     """Each operation, as a {what}."""
 
-    {head} _call(self, wanted: ClientRequest) -> Any:
+    {head} _call(self, wanted: ClientRequest[Answer]) -> Answer:
         """Send it and return the answer; raises the server's problem."""
         raise NotImplementedError
 '''
@@ -208,7 +208,7 @@ def _call(
     ask = f"{'await ' if asynchronous else ''}self._call(ClientRequest({', '.join(words)}))"
     return (
         f"    {head} {operation['operationId']}({', '.join(taken)}) -> {answer}:\n"
-        f"{says}        answer: {answer} = {ask}\n        return answer\n"
+        f"{says}        return {ask}\n"
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal, NotRequired, TypedDict
 
-from .exchange import ClientRequest
+from .exchange import Answer, ClientRequest
 
 
 class Added(TypedDict):
@@ -986,7 +986,7 @@ class Wording(TypedDict):
 class Calls:
     """Each operation, as a call that blocks."""
 
-    def _call(self, wanted: ClientRequest) -> Any:
+    def _call(self, wanted: ClientRequest[Answer]) -> Answer:
         """Send it and return the answer; raises the server's problem."""
         raise NotImplementedError
 
@@ -1014,7 +1014,7 @@ class Calls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: Added = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories",
@@ -1039,7 +1039,6 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def list_memories(
         self,
@@ -1058,7 +1057,7 @@ class Calls:
 
         Needs the role `agent`.
         """
-        answer: Page = self._call(
+        return self._call(
             ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/memories",
@@ -1075,7 +1074,6 @@ class Calls:
                 },
             )
         )
-        return answer
 
     def add_memories(
         self, owner: str, *, memories: list[NewMemory], key: str | None = None
@@ -1084,7 +1082,7 @@ class Calls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: AddedMany = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/batch",
@@ -1094,7 +1092,6 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def add_messages(
         self,
@@ -1110,7 +1107,7 @@ class Calls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: AddedMessages = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/messages",
@@ -1125,7 +1122,6 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def search_memories(
         self,
@@ -1153,7 +1149,7 @@ class Calls:
 
         Needs the role `agent`.
         """
-        answer: FoundMemories = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/search",
@@ -1179,7 +1175,6 @@ class Calls:
                 },
             )
         )
-        return answer
 
     def find_memories(
         self,
@@ -1195,7 +1190,7 @@ class Calls:
 
         Needs the role `agent`.
         """
-        answer: Plan = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/find",
@@ -1209,7 +1204,6 @@ class Calls:
                 },
             )
         )
-        return answer
 
     def check_memory(
         self,
@@ -1234,7 +1228,7 @@ class Calls:
 
         Needs the role `agent`.
         """
-        answer: Checked = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/check",
@@ -1257,7 +1251,6 @@ class Calls:
                 },
             )
         )
-        return answer
 
     def list_some_memories(
         self,
@@ -1277,7 +1270,7 @@ class Calls:
 
         Needs the role `agent`.
         """
-        answer: Page = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/list",
@@ -1295,21 +1288,19 @@ class Calls:
                 },
             )
         )
-        return answer
 
     def get_memory(self, owner: str, memory: str) -> Found:
         """The current memory, by any id that it or its candidates ever had.
 
         Needs the role `agent`.
         """
-        answer: Found = self._call(
+        return self._call(
             ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/memories/{memory}",
                 ids={"owner": owner, "memory": memory},
             )
         )
-        return answer
 
     def update_memory(
         self,
@@ -1330,7 +1321,7 @@ class Calls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: Updated = self._call(
+        return self._call(
             ClientRequest(
                 "PATCH",
                 "/v1/owners/{owner}/memories/{memory}",
@@ -1349,7 +1340,6 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def forget_memory(
         self,
@@ -1365,7 +1355,7 @@ class Calls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: Forgotten = self._call(
+        return self._call(
             ClientRequest(
                 "DELETE",
                 "/v1/owners/{owner}/memories/{memory}",
@@ -1376,21 +1366,19 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def show_history(self, owner: str, memory: str) -> History:
         """Every event of a memory, in order.
 
         Needs the role `agent`.
         """
-        answer: History = self._call(
+        return self._call(
             ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/memories/{memory}/history",
                 ids={"owner": owner, "memory": memory},
             )
         )
-        return answer
 
     def show_memory(
         self, owner: str, memory: str, *, as_of: int | datetime | str | None = None
@@ -1399,7 +1387,7 @@ class Calls:
 
         Needs the role `agent`.
         """
-        answer: ShownMemory = self._call(
+        return self._call(
             ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/memories/{memory}/joins",
@@ -1407,33 +1395,30 @@ class Calls:
                 query={"as_of": as_of},
             )
         )
-        return answer
 
     def explain(self, owner: str, some_id: str) -> Explanation:
         """Why a candidate, or each member of a memory, is where it is: the path of its decision.
 
         Needs the role `agent`.
         """
-        answer: Explanation = self._call(
+        return self._call(
             ClientRequest(
                 "GET", "/v1/owners/{owner}/why/{some_id}", ids={"owner": owner, "some_id": some_id}
             )
         )
-        return answer
 
     def explain_pair(self, owner: str, some_id: str, other_id: str) -> WhyNot:
         """Why two candidates are not in one memory, the decisive reason first.
 
         Needs the role `agent`.
         """
-        answer: WhyNot = self._call(
+        return self._call(
             ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/why/{some_id}/{other_id}",
                 ids={"owner": owner, "some_id": some_id, "other_id": other_id},
             )
         )
-        return answer
 
     def list_triangles(
         self, owner: str, *, at_least: float | None = None, limit: int | None = None
@@ -1442,7 +1427,7 @@ class Calls:
 
         Needs the role `agent`.
         """
-        answer: list[Triangle] = self._call(
+        return self._call(
             ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/triangles",
@@ -1450,7 +1435,6 @@ class Calls:
                 query={"at_least": at_least, "limit": limit},
             )
         )
-        return answer
 
     def forget_found_memories(
         self,
@@ -1467,7 +1451,7 @@ class Calls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: Forgotten = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/forget",
@@ -1483,7 +1467,6 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def forget_all_memories(
         self,
@@ -1497,7 +1480,7 @@ class Calls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: ForgottenAll = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/forget-all",
@@ -1507,7 +1490,6 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def undo(
         self,
@@ -1523,7 +1505,7 @@ class Calls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: TakenBack = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/undo",
@@ -1533,7 +1515,6 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def redo(
         self,
@@ -1549,7 +1530,7 @@ class Calls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: TakenBack = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/redo",
@@ -1559,7 +1540,6 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def unmerge(
         self,
@@ -1577,7 +1557,7 @@ class Calls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: Unmerged = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/unmerge",
@@ -1594,7 +1574,6 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def reinstate(
         self,
@@ -1609,7 +1588,7 @@ class Calls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: PutBack = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/reinstate",
@@ -1619,14 +1598,13 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def end_session(self, owner: str, *, session_id: str, key: str | None = None) -> Session:
         """Report that a conversation ended: its memories are consolidated if the policy says so.
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: Session = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/sessions/end",
@@ -1636,14 +1614,13 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def compact_session(self, owner: str, *, session_id: str, key: str | None = None) -> Session:
         """Report that a conversation was compacted: `exclude_session` covers only later memories.
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: Session = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/sessions/compacted",
@@ -1653,7 +1630,6 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def merge(
         self,
@@ -1669,7 +1645,7 @@ class Calls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: Merged = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/merge",
@@ -1679,7 +1655,6 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def separate(
         self, owner: str, *, a: str, b: str, because: str | None = None, key: str | None = None
@@ -1688,7 +1663,7 @@ class Calls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: Apart = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/separate",
@@ -1698,7 +1673,6 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def withdraw(
         self, owner: str, *, a: str, b: str, because: str | None = None, key: str | None = None
@@ -1707,7 +1681,7 @@ class Calls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: Apart = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/withdraw",
@@ -1717,7 +1691,6 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def pin(
         self,
@@ -1732,7 +1705,7 @@ class Calls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: NewExpiry = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/pin",
@@ -1742,7 +1715,6 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def renew(
         self,
@@ -1757,7 +1729,7 @@ class Calls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: NewExpiry = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/renew",
@@ -1767,17 +1739,13 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def names(self, owner: str) -> Names:
         """The names that texts call the owner by.
 
         Needs the role `agent`.
         """
-        answer: Names = self._call(
-            ClientRequest("GET", "/v1/owners/{owner}/names", ids={"owner": owner})
-        )
-        return answer
+        return self._call(ClientRequest("GET", "/v1/owners/{owner}/names", ids={"owner": owner}))
 
     def set_names(
         self, owner: str, *, names: list[str], because: str | None = None, key: str | None = None
@@ -1786,7 +1754,7 @@ class Calls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: Names = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/names",
@@ -1796,7 +1764,6 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def confirm(
         self, owner: str, *, decision_id: str, because: str | None = None, key: str | None = None
@@ -1805,7 +1772,7 @@ class Calls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: Agreed = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/confirm",
@@ -1815,7 +1782,6 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def reverse(
         self,
@@ -1830,7 +1796,7 @@ class Calls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: Reversals = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/reverse",
@@ -1840,7 +1806,6 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def reinstate_many(
         self,
@@ -1855,7 +1820,7 @@ class Calls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: Reinstatements = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/reinstate-many",
@@ -1865,7 +1830,6 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def retract(
         self,
@@ -1880,7 +1844,7 @@ class Calls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: Retractions = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/retract",
@@ -1890,7 +1854,6 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def restore(
         self,
@@ -1906,7 +1869,7 @@ class Calls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: Restorations = self._call(
+        return self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/restore",
@@ -1921,15 +1884,13 @@ class Calls:
                 writes=True,
             )
         )
-        return answer
 
     def show_status(self) -> dict[str, Any]:
         """Counts of the whole store, the log's position, and how far each projection lags.
 
         Needs the role `operator`.
         """
-        answer: dict[str, Any] = self._call(ClientRequest("GET", "/v1/status"))
-        return answer
+        return self._call(ClientRequest("GET", "/v1/status"))
 
     def list_changes(
         self,
@@ -1943,7 +1904,7 @@ class Calls:
 
         Needs the role `agent`.
         """
-        answer: Changes = self._call(
+        return self._call(
             ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/changes",
@@ -1951,7 +1912,6 @@ class Calls:
                 query={"after": after, "limit": limit, "wait": wait},
             )
         )
-        return answer
 
     def list_all_changes(
         self, *, after: int | str | None = None, limit: int | None = None, wait: float | None = None
@@ -1960,12 +1920,11 @@ class Calls:
 
         Needs the role `operator`.
         """
-        answer: Changes = self._call(
+        return self._call(
             ClientRequest(
                 "GET", "/v1/changes", query={"after": after, "limit": limit, "wait": wait}
             )
         )
-        return answer
 
     def list_decisions(
         self,
@@ -1979,7 +1938,7 @@ class Calls:
 
         Needs the role `agent`.
         """
-        answer: Feed = self._call(
+        return self._call(
             ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/decisions",
@@ -1987,13 +1946,12 @@ class Calls:
                 query={"after": after, "limit": limit, "wait": wait},
             )
         )
-        return answer
 
 
 class AsyncCalls:
     """Each operation, as a coroutine."""
 
-    async def _call(self, wanted: ClientRequest) -> Any:
+    async def _call(self, wanted: ClientRequest[Answer]) -> Answer:
         """Send it and return the answer; raises the server's problem."""
         raise NotImplementedError
 
@@ -2021,7 +1979,7 @@ class AsyncCalls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: Added = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories",
@@ -2046,7 +2004,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def list_memories(
         self,
@@ -2065,7 +2022,7 @@ class AsyncCalls:
 
         Needs the role `agent`.
         """
-        answer: Page = await self._call(
+        return await self._call(
             ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/memories",
@@ -2082,7 +2039,6 @@ class AsyncCalls:
                 },
             )
         )
-        return answer
 
     async def add_memories(
         self, owner: str, *, memories: list[NewMemory], key: str | None = None
@@ -2091,7 +2047,7 @@ class AsyncCalls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: AddedMany = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/batch",
@@ -2101,7 +2057,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def add_messages(
         self,
@@ -2117,7 +2072,7 @@ class AsyncCalls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: AddedMessages = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/messages",
@@ -2132,7 +2087,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def search_memories(
         self,
@@ -2160,7 +2114,7 @@ class AsyncCalls:
 
         Needs the role `agent`.
         """
-        answer: FoundMemories = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/search",
@@ -2186,7 +2140,6 @@ class AsyncCalls:
                 },
             )
         )
-        return answer
 
     async def find_memories(
         self,
@@ -2202,7 +2155,7 @@ class AsyncCalls:
 
         Needs the role `agent`.
         """
-        answer: Plan = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/find",
@@ -2216,7 +2169,6 @@ class AsyncCalls:
                 },
             )
         )
-        return answer
 
     async def check_memory(
         self,
@@ -2241,7 +2193,7 @@ class AsyncCalls:
 
         Needs the role `agent`.
         """
-        answer: Checked = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/check",
@@ -2264,7 +2216,6 @@ class AsyncCalls:
                 },
             )
         )
-        return answer
 
     async def list_some_memories(
         self,
@@ -2284,7 +2235,7 @@ class AsyncCalls:
 
         Needs the role `agent`.
         """
-        answer: Page = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/list",
@@ -2302,21 +2253,19 @@ class AsyncCalls:
                 },
             )
         )
-        return answer
 
     async def get_memory(self, owner: str, memory: str) -> Found:
         """The current memory, by any id that it or its candidates ever had.
 
         Needs the role `agent`.
         """
-        answer: Found = await self._call(
+        return await self._call(
             ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/memories/{memory}",
                 ids={"owner": owner, "memory": memory},
             )
         )
-        return answer
 
     async def update_memory(
         self,
@@ -2337,7 +2286,7 @@ class AsyncCalls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: Updated = await self._call(
+        return await self._call(
             ClientRequest(
                 "PATCH",
                 "/v1/owners/{owner}/memories/{memory}",
@@ -2356,7 +2305,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def forget_memory(
         self,
@@ -2372,7 +2320,7 @@ class AsyncCalls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: Forgotten = await self._call(
+        return await self._call(
             ClientRequest(
                 "DELETE",
                 "/v1/owners/{owner}/memories/{memory}",
@@ -2383,21 +2331,19 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def show_history(self, owner: str, memory: str) -> History:
         """Every event of a memory, in order.
 
         Needs the role `agent`.
         """
-        answer: History = await self._call(
+        return await self._call(
             ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/memories/{memory}/history",
                 ids={"owner": owner, "memory": memory},
             )
         )
-        return answer
 
     async def show_memory(
         self, owner: str, memory: str, *, as_of: int | datetime | str | None = None
@@ -2406,7 +2352,7 @@ class AsyncCalls:
 
         Needs the role `agent`.
         """
-        answer: ShownMemory = await self._call(
+        return await self._call(
             ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/memories/{memory}/joins",
@@ -2414,33 +2360,30 @@ class AsyncCalls:
                 query={"as_of": as_of},
             )
         )
-        return answer
 
     async def explain(self, owner: str, some_id: str) -> Explanation:
         """Why a candidate, or each member of a memory, is where it is: the path of its decision.
 
         Needs the role `agent`.
         """
-        answer: Explanation = await self._call(
+        return await self._call(
             ClientRequest(
                 "GET", "/v1/owners/{owner}/why/{some_id}", ids={"owner": owner, "some_id": some_id}
             )
         )
-        return answer
 
     async def explain_pair(self, owner: str, some_id: str, other_id: str) -> WhyNot:
         """Why two candidates are not in one memory, the decisive reason first.
 
         Needs the role `agent`.
         """
-        answer: WhyNot = await self._call(
+        return await self._call(
             ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/why/{some_id}/{other_id}",
                 ids={"owner": owner, "some_id": some_id, "other_id": other_id},
             )
         )
-        return answer
 
     async def list_triangles(
         self, owner: str, *, at_least: float | None = None, limit: int | None = None
@@ -2449,7 +2392,7 @@ class AsyncCalls:
 
         Needs the role `agent`.
         """
-        answer: list[Triangle] = await self._call(
+        return await self._call(
             ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/triangles",
@@ -2457,7 +2400,6 @@ class AsyncCalls:
                 query={"at_least": at_least, "limit": limit},
             )
         )
-        return answer
 
     async def forget_found_memories(
         self,
@@ -2474,7 +2416,7 @@ class AsyncCalls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: Forgotten = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/forget",
@@ -2490,7 +2432,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def forget_all_memories(
         self,
@@ -2504,7 +2445,7 @@ class AsyncCalls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: ForgottenAll = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/forget-all",
@@ -2514,7 +2455,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def undo(
         self,
@@ -2530,7 +2470,7 @@ class AsyncCalls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: TakenBack = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/undo",
@@ -2540,7 +2480,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def redo(
         self,
@@ -2556,7 +2495,7 @@ class AsyncCalls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: TakenBack = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/redo",
@@ -2566,7 +2505,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def unmerge(
         self,
@@ -2584,7 +2522,7 @@ class AsyncCalls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: Unmerged = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/unmerge",
@@ -2601,7 +2539,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def reinstate(
         self,
@@ -2616,7 +2553,7 @@ class AsyncCalls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: PutBack = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/reinstate",
@@ -2626,14 +2563,13 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def end_session(self, owner: str, *, session_id: str, key: str | None = None) -> Session:
         """Report that a conversation ended: its memories are consolidated if the policy says so.
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: Session = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/sessions/end",
@@ -2643,7 +2579,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def compact_session(
         self, owner: str, *, session_id: str, key: str | None = None
@@ -2652,7 +2587,7 @@ class AsyncCalls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: Session = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/sessions/compacted",
@@ -2662,7 +2597,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def merge(
         self,
@@ -2678,7 +2612,7 @@ class AsyncCalls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: Merged = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/merge",
@@ -2688,7 +2622,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def separate(
         self, owner: str, *, a: str, b: str, because: str | None = None, key: str | None = None
@@ -2697,7 +2630,7 @@ class AsyncCalls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: Apart = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/separate",
@@ -2707,7 +2640,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def withdraw(
         self, owner: str, *, a: str, b: str, because: str | None = None, key: str | None = None
@@ -2716,7 +2648,7 @@ class AsyncCalls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: Apart = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/withdraw",
@@ -2726,7 +2658,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def pin(
         self,
@@ -2741,7 +2672,7 @@ class AsyncCalls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: NewExpiry = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/pin",
@@ -2751,7 +2682,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def renew(
         self,
@@ -2766,7 +2696,7 @@ class AsyncCalls:
 
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
-        answer: NewExpiry = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/renew",
@@ -2776,17 +2706,15 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def names(self, owner: str) -> Names:
         """The names that texts call the owner by.
 
         Needs the role `agent`.
         """
-        answer: Names = await self._call(
+        return await self._call(
             ClientRequest("GET", "/v1/owners/{owner}/names", ids={"owner": owner})
         )
-        return answer
 
     async def set_names(
         self, owner: str, *, names: list[str], because: str | None = None, key: str | None = None
@@ -2795,7 +2723,7 @@ class AsyncCalls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: Names = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/names",
@@ -2805,7 +2733,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def confirm(
         self, owner: str, *, decision_id: str, because: str | None = None, key: str | None = None
@@ -2814,7 +2741,7 @@ class AsyncCalls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: Agreed = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/confirm",
@@ -2824,7 +2751,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def reverse(
         self,
@@ -2839,7 +2765,7 @@ class AsyncCalls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: Reversals = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/reverse",
@@ -2849,7 +2775,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def reinstate_many(
         self,
@@ -2864,7 +2789,7 @@ class AsyncCalls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: Reinstatements = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/reinstate-many",
@@ -2874,7 +2799,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def retract(
         self,
@@ -2889,7 +2813,7 @@ class AsyncCalls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: Retractions = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/retract",
@@ -2899,7 +2823,6 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def restore(
         self,
@@ -2915,7 +2838,7 @@ class AsyncCalls:
 
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
-        answer: Restorations = await self._call(
+        return await self._call(
             ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/restore",
@@ -2930,15 +2853,13 @@ class AsyncCalls:
                 writes=True,
             )
         )
-        return answer
 
     async def show_status(self) -> dict[str, Any]:
         """Counts of the whole store, the log's position, and how far each projection lags.
 
         Needs the role `operator`.
         """
-        answer: dict[str, Any] = await self._call(ClientRequest("GET", "/v1/status"))
-        return answer
+        return await self._call(ClientRequest("GET", "/v1/status"))
 
     async def list_changes(
         self,
@@ -2952,7 +2873,7 @@ class AsyncCalls:
 
         Needs the role `agent`.
         """
-        answer: Changes = await self._call(
+        return await self._call(
             ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/changes",
@@ -2960,7 +2881,6 @@ class AsyncCalls:
                 query={"after": after, "limit": limit, "wait": wait},
             )
         )
-        return answer
 
     async def list_all_changes(
         self, *, after: int | str | None = None, limit: int | None = None, wait: float | None = None
@@ -2969,12 +2889,11 @@ class AsyncCalls:
 
         Needs the role `operator`.
         """
-        answer: Changes = await self._call(
+        return await self._call(
             ClientRequest(
                 "GET", "/v1/changes", query={"after": after, "limit": limit, "wait": wait}
             )
         )
-        return answer
 
     async def list_decisions(
         self,
@@ -2988,7 +2907,7 @@ class AsyncCalls:
 
         Needs the role `agent`.
         """
-        answer: Feed = await self._call(
+        return await self._call(
             ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/decisions",
@@ -2996,4 +2915,3 @@ class AsyncCalls:
                 query={"after": after, "limit": limit, "wait": wait},
             )
         )
-        return answer

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any, Self
+from typing import Self
 
 import httpx
 
 from .calls import AsyncCalls, Calls
-from .exchange import BUSY, ClientRequest, Tries, answer
+from .exchange import BUSY, Answer, ClientRequest, Tries, answer
 
 PATIENCE_SECONDS = 60.0
 TIMEOUT_SECONDS = 60.0
@@ -49,7 +49,7 @@ class PalimpsestClient(Calls):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _call(self, wanted: ClientRequest) -> Any:
+    def _call(self, wanted: ClientRequest[Answer]) -> Answer:
         method, path, headers, content = wanted.request()
         tries = Tries(self._patience)
         while True:
@@ -59,7 +59,8 @@ class PalimpsestClient(Calls):
                 wait = tries.pause(type(error).__name__)
             else:
                 if response.status_code not in BUSY:
-                    return answer(response.status_code, response.content)
+                    found: Answer = answer(response.status_code, response.content)
+                    return found
                 wait = tries.pause(f"status {response.status_code}", response.headers)
             time.sleep(wait)
 
@@ -92,7 +93,7 @@ class AsyncPalimpsestClient(AsyncCalls):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _call(self, wanted: ClientRequest) -> Any:
+    async def _call(self, wanted: ClientRequest[Answer]) -> Answer:
         method, path, headers, content = wanted.request()
         tries = Tries(self._patience)
         while True:
@@ -102,6 +103,7 @@ class AsyncPalimpsestClient(AsyncCalls):
                 wait = tries.pause(type(error).__name__)
             else:
                 if response.status_code not in BUSY:
-                    return answer(response.status_code, response.content)
+                    found: Answer = answer(response.status_code, response.content)
+                    return found
                 wait = tries.pause(f"status {response.status_code}", response.headers)
             await asyncio.sleep(wait)

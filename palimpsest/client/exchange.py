@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -18,12 +18,13 @@ BUSY = frozenset({429, 503})
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
 
+Answer = TypeVar("Answer")
 Headers = Mapping[str, str]
 NO_HEADERS: Headers = {}
 
 
 @dataclass(frozen=True, slots=True)
-class ClientRequest:
+class ClientRequest(Generic[Answer]):
     """A requested operation: the ids in its path, its query, its body, and whether it writes.
 
     Values that are None are left out. `key` is the idempotency key of a write; if none is given, a

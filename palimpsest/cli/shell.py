@@ -11,7 +11,7 @@ from itertools import islice, pairwise
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from palimpsest.cli.index import LISTED, Commands
 from palimpsest.contracts.errors import (
@@ -86,7 +86,9 @@ class Shell(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help from the index: no command is imported for it."""
         outlined = copy(self)
-        outlined.commands = {name: listed.outline(name) for name, listed in LISTED.items()}
+        outlined.commands = {
+            name: TyperCommand(name=name, help=listed.line) for name, listed in LISTED.items()
+        }
         super(Shell, outlined).format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

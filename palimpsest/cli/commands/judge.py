@@ -287,12 +287,12 @@ def judge_pairs(
 # -- demo-judge ----------------------------------------------------------------------------------
 
 
-demo_app = typer.Typer()
+demo_judge_app = typer.Typer()
 
 PORT = 8089
 
 
-@demo_app.command(epilog="Example: palimpsest demo-judge --delay 0.3")
+@demo_judge_app.command(epilog="Example: palimpsest demo-judge --delay 0.3")
 def demo_judge(
     context: typer.Context,
     port: Annotated[

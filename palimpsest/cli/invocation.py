@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from palimpsest.contracts.counting import counted
-from palimpsest.process.output import Output, visible
+from palimpsest.contracts.limits import MOST
+from palimpsest.process.output import Output, Progress, visible
 
 if TYPE_CHECKING:
     from palimpsest.api.store import Palimpsest
     from palimpsest.settings.settings import Settings
+    from palimpsest.streams.embedder import EmbedderSource, Engine
 
 
 Because = Annotated[str | None, typer.Option(metavar="TEXT", help="The reason; recorded.")]
@@ -92,6 +94,17 @@ class Invocation:
                 f"warning: the store {self.settings.store} is {counted(behind, 'record')} behind"
                 " the cluster: is `palimpsest project` running on it?"
             )
+
+    def embedder_source(self, report: Progress) -> EmbedderSource:
+        """The model or service of the settings, by their engine."""
+        from palimpsest.streams import embedder
+
+        settings = self.settings
+
+        def load(model: str) -> Engine:
+            return embedder.load_engine(model, settings.engine or "onnx", progress=report)
+
+        return embedder.EmbedderSource(load, settings.model, settings.embedder)
 
 
 def invocation(context: typer.Context) -> Invocation:
@@ -169,6 +182,13 @@ ShowExpired = Annotated[
 ]
 
 
+def limit_option(what: str, most: int = MOST) -> Any:
+    """The option for the maximum number of something."""
+    return typer.Option(
+        "--limit", "-k", min=1, max=most, metavar="N", help=f"The maximum number of {what}."
+    )
+
+
 def metadata_of(given: list[str] | None) -> dict[str, Any]:
     """Metadata by key: valid JSON is parsed, so 2 is a number; anything else is text."""
     return {name: _json_or_text(value) for name, value in named_values("--metadata", given).items()}
@@ -199,6 +219,16 @@ def complete_presets(incomplete: str) -> list[str]:
     from palimpsest.streams.policies import MODEL_PRESETS, preset_names
 
     return _starting_with([*preset_names(), *MODEL_PRESETS.values()], incomplete)
+
+
+WhichPolicy = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME|FILE",
+        help="A preset, or a .toml file; defaults to the setting `policy`, then to standard.",
+        autocompletion=complete_presets,
+    ),
+]
 
 
 def complete_kinds(incomplete: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -78,11 +78,10 @@ def _counts(rows: Iterable[tuple[str, int]]) -> Table:
 
 def summary_table(summary: Mapping[str, Any]) -> RenderableType:
     """The outcomes of an ingest's rows."""
-    also = ("known", "heard", "invalid", "published")
     counts = [
         ("rows", summary["rows"]),
         *((f"  {happened(kind)}", count) for kind, count in sorted(summary["decisions"].items())),
-        *((f"  {_ALSO[name]}", summary[name]) for name in also if summary[name]),
+        *((f"  {what}", summary[name]) for name, what in _ALSO.items() if summary[name]),
     ]
     invalid = summary["invalid_rows"]
     wrong = [shown(f"row {row['row']}: {row['reason']}: {row['detail']}") for row in invalid]
@@ -119,33 +118,33 @@ def foreseen_table(foreseen: Mapping[str, Any]) -> RenderableType:
     repeats = foreseen["repeats"]
     names = ("rows", "owners", "invalid", "with_vectors")
     counts = [(name.replace("_", " "), foreseen[name]) for name in names]
-    listing = Table(box=SIMPLE_HEAD)
-    columns = ("old_id", "keep_id", "assertion_preview")
-    for name in columns:
-        listing.add_column(name, overflow="fold")
-    for repeat in repeats[:SHOWN_MANY]:
-        listing.add_row(*(shown(repeat[name]) for name in columns))
     more = len(repeats) - SHOWN_MANY
     wrong = foreseen["invalid_rows"]
     return Group(
         mapping_table(foreseen),
         _counts([*counts, ("repeat another row's text", len(repeats))]),
-        *([listing] if repeats else []),
+        *_listing(repeats, ("old_id", "keep_id", "assertion_preview")),
         *([shown(f"and {more:,} more: --json lists them all")] if more > 0 else []),
         *(shown(f"row {row['row']}: {row['reason']}: {row['detail']}") for row in wrong),
         *(shown(remark) for remark in foreseen["remarks"]),
     )
 
 
-def export_report(report: Mapping[str, Any]) -> RenderableType:
-    """The rows that a copy leaves out or changes, and how to take each change back."""
-    rows = report["changed_rows"]
+def _listing(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[Table]:
+    """The first rows as a table; nothing if there are none."""
+    if not rows:
+        return
     listing = Table(box=SIMPLE_HEAD)
-    columns = ("old_id", "change", "keep_id", "assertion_preview", "take_back")
     for name in columns:
         listing.add_column(name, overflow="fold")
     for row in rows[:SHOWN_MANY]:
         listing.add_row(*(shown(row[name]) for name in columns))
+    yield listing
+
+
+def export_report(report: Mapping[str, Any]) -> RenderableType:
+    """The rows that a copy leaves out or changes, and how to take each change back."""
+    rows = report["changed_rows"]
     counts = [
         ("rows", report["rows"]),
         ("changed in the copy", report["changed"]),
@@ -163,7 +162,7 @@ def export_report(report: Mapping[str, Any]) -> RenderableType:
     where = "nothing is written" if report["dry_run"] else f"written to {report['to']}"
     return Group(
         _counts(counts),
-        *([listing] if rows else []),
+        *_listing(rows, ("old_id", "change", "keep_id", "assertion_preview", "take_back")),
         *([shown(f"and {more:,} more: the report and --json have them all")] if more > 0 else []),
         shown(where, "bold"),
         *([shown(report["take_back"])] if rows else []),
@@ -206,16 +205,7 @@ EXACT_UNSET = (
 
 def status_table(status: Mapping[str, Any]) -> RenderableType:
     """Counts, the decisions by kind, and the positions of the log and the projections."""
-    shown_apart = (
-        "behind",
-        "decisions",
-        "judge",
-        "lag",
-        "policy",
-        "position",
-        "unnamed",
-        "verified",
-    )
+    shown_apart = "behind decisions judge lag policy position unnamed verified".split()
     rare = ("folded", "unembedded")
     counts = [
         (name, status[name])
@@ -223,13 +213,15 @@ def status_table(status: Mapping[str, Any]) -> RenderableType:
         if name not in shown_apart and (status[name] or name not in rare)
     ]
     kinds = [(f"  {happened(kind)}", count) for kind, count in status["decisions"].items()]
-    policy = status["policy"]
+    policy, judge = status["policy"], status["judge"]
+    calls = counted(round(judge["calls"]), "call")
+    spent = f"{counted(judge['verdicts'], 'verdict')}, {calls}, {dollars(judge['usd'])}"
     lag = ", ".join(f"{name} {events} behind" for name, events in status["lag"].items())
     if status["behind"] is not None:
         lag = f"{lag}; {counted(status['behind'], 'record')} behind the cluster"
     return Group(
         _counts([*counts, ("decisions", sum(status["decisions"].values())), *kinds]),
-        shown(_judged(status["judge"]), "dim"),
+        shown(f"{judge['waiting']:,} waiting for the judge; {spent}", "dim"),
         shown(f"log at position {status['position']}; {lag}", "dim"),
         shown(f"policy {policy['name']} {policy['hash']}", "dim"),
         *([shown(EXACT_UNSET, "yellow")] if policy["exact"] is None else []),
@@ -254,12 +246,6 @@ def _last_verification(verified: Mapping[str, Any] | None) -> tuple[str, str]:
         return f"{when}: {verified['damage']}", "red"
     style = "red" if verified["differences"] else "dim"
     return f"{when}: {counted(verified['differences'], 'difference')}", style
-
-
-def _judged(judge: Mapping[str, Any]) -> str:
-    calls = counted(round(judge["calls"]), "call")
-    spent = f"{counted(judge['verdicts'], 'verdict')}, {calls}, {dollars(judge['usd'])}"
-    return f"{judge['waiting']:,} waiting for the judge; {spent}"
 
 
 MARKS: Sequence[Literal["folded", "unsettled"]] = ("folded", "unsettled")
@@ -536,7 +522,12 @@ def _label(member: Member) -> RenderableType:
     ]
     if member.get("reasoning"):
         lines.append(shown(f"the judge: {member['reasoning']}", "dim"))
-    lines += [_support(support) for support in member.get("supports", [])]
+    lines += [
+        shown(
+            f"also {also['decision']} to {also['joined_to']}  decision {also['decision_id']}", "dim"
+        )
+        for also in member.get("supports", [])
+    ]
     return Group(*lines)
 
 
@@ -562,14 +553,11 @@ def _marks(member: Member) -> str:
     return "".join(f"  {mark}" for mark in marks)
 
 
-def _support(support: Member) -> Text:
-    record = f"also {support['decision']} to {support['joined_to']}"
-    return shown(f"{record}  decision {support['decision_id']}", "dim")
-
-
 def candidate_tree(candidate: Mapping[str, Any]) -> RenderableType:
     """A candidate: its decision, the neighbours considered, its joins and its memory."""
-    tree = Tree(Group(shown(candidate["text"], "bold"), shown(_place(candidate), "dim")))
+    place = (candidate["owner_id"], candidate["namespace"], candidate.get("session_id"))
+    where = " / ".join(part for part in place if part)
+    tree = Tree(Group(shown(candidate["text"], "bold"), shown(where, "dim")))
     tree.add(_label(candidate))
     looked_at = _looked_at(candidate.get("evidence") or {})
     if looked_at:
@@ -577,7 +565,9 @@ def candidate_tree(candidate: Mapping[str, Any]) -> RenderableType:
         for line in looked_at:
             branch.add(line)
     for join in candidate.get("joins", []):
-        tree.add(_join(join))
+        standing = "" if join["standing"] else " (reversed since)"
+        about = f"{standing}  {join['decision']}  decision {join['decision_id']}"
+        tree.add(shown(f"joined with {join['joined_to']}{about}"))
     tree.add(
         Group(
             shown(f"in the memory {candidate['memory_id']}"),
@@ -613,12 +603,6 @@ def _event(event: Mapping[str, Any]) -> RenderableType:
     )
 
 
-def _place(candidate: Mapping[str, Any]) -> str:
-    session = candidate.get("session_id")
-    parts = [candidate["owner_id"], candidate["namespace"], *([session] if session else [])]
-    return " / ".join(map(str, parts))
-
-
 def _looked_at(evidence: Mapping[str, Any]) -> Sequence[RenderableType]:
     asked = evidence.get("asked", [])
     lines: list[RenderableType] = []
@@ -633,7 +617,8 @@ def _looked_at(evidence: Mapping[str, Any]) -> Sequence[RenderableType]:
         record = f"the judge on {verdict['neighbour_id']}: {verdict['answer']}"
         lines.append(shown(f"{record}  {verdict.get('reasoning', '')}"))
     floors = [
-        f"{floor['check']} {floor['at_least']:g} {floor['then']}" for floor in _floors(evidence)
+        f"{floor['check']} {floor['at_least']:g} {floor['then']}"
+        for floor in evidence.get("thresholds", [])
     ]
     return [*lines, shown(f"thresholds: {', '.join(floors)}", "dim")] if lines and floors else lines
 
@@ -678,19 +663,6 @@ def _foreseen(answer: Mapping[str, Any]) -> str:
             return f"invalid: {answer['reason']}: {answer['detail']}"
         case _:
             return happened(answer["decision"])
-
-
-def _floors(evidence: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    found: Sequence[Mapping[str, Any]] = evidence.get("thresholds", [])
-    return found
-
-
-def _join(join: Mapping[str, Any]) -> RenderableType:
-    standing = "" if join["standing"] else " (reversed since)"
-    return shown(
-        f"joined with {join['joined_to']}{standing}"
-        f"  {join['decision']}  decision {join['decision_id']}"
-    )
 
 
 def changed(verb: str, answer: Mapping[str, Any]) -> RenderableType:
@@ -744,11 +716,7 @@ def _consequence(consequence: Mapping[str, Any]) -> Tree:
 
 
 def _outcome(record: Mapping[str, Any]) -> str:
-    return (
-        f"{record['decision']} {record['joined_to']}"
-        if record["joined_to"]
-        else str(record["decision"])
-    )
+    return f"{record['decision']} {record['joined_to'] or ''}".rstrip()
 
 
 def _memory(memory: Mapping[str, Any]) -> Tree:

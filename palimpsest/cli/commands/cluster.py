@@ -22,7 +22,6 @@ from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import TransientError, UsageError
 from palimpsest.contracts.extras import missing_extra
-from palimpsest.process.output import Progress
 from palimpsest.process.signals import stop_event
 
 if TYPE_CHECKING:
@@ -268,28 +267,21 @@ def project(context: typer.Context, web_port: WebPort = None) -> None:
     from palimpsest.process.logs import log_to_standard_error
 
     log_to_standard_error()
-    folder = settings.store
+    folder, followed = settings.store, 0
+
+    def count(records: int) -> None:
+        nonlocal followed
+        followed += records
+        report(f"{counted(followed, 'record')} followed", None)
+
     with call.output.progress() as report:
-        count = _RecordCount(report)
         asyncio.run(_follow(folder, connection, count, settings.web_port))
-    document = {"store": str(folder), "records": count.records}
+    document = {"store": str(folder), "records": followed}
     call.output.answer(document, lambda: rendering.fields(document))
 
 
-class _RecordCount:
-    """Counts the records that were followed."""
-
-    def __init__(self, report: Progress) -> None:
-        self.records = 0
-        self._report = report
-
-    def __call__(self, records: int) -> None:
-        self.records += records
-        self._report(f"{counted(self.records, 'record')} followed", None)
-
-
 async def _follow(
-    folder: Path, connection: Connection, count: _RecordCount, web_port: int | None
+    folder: Path, connection: Connection, count: Callable[[int], None], web_port: int | None
 ) -> None:
     from palimpsest.backends.projector_service import Follower
     from palimpsest.streams.cluster.access import PROJECTOR, require_access

@@ -25,7 +25,7 @@ from palimpsest.process.signals import INTERRUPTED
 
 if TYPE_CHECKING:
     from palimpsest.api.store import Palimpsest
-    from palimpsest.jobs.ingest import IngestProgress, KeepGoing
+    from palimpsest.jobs.ingest import IngestProgress
 
 
 # -- ingest --------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ def ingest(
         source=source,
         mapping=parse_renames(renames),
         form=form,
-        keep_going=keep_going or _file_confirmation(call.output),
+        keep_going=keep_going or confirmation(call.output, call.output.problem, "Read it anyway?"),
         defaults=Defaults(owner, expires_in),
     )
     with call.store(create=True) as store, call.output.progress() as report:
@@ -163,14 +163,14 @@ def add(
         raise typer.Exit(FAILED)
 
 
-def _file_confirmation(output: Output) -> KeepGoing:
-    """Ask a person about a file that is probably wrong; without a terminal, the command ends."""
+def confirmation(
+    output: Output, tell: Callable[[str], None], question: str
+) -> Callable[[str], bool] | Literal[False]:
+    """A question to a person, who is told why first; `no` ends the command. False without one."""
 
-    def confirm(remark: str) -> bool:
-        """Ask; `no` ends the command."""
-        output.problem(remark)
-        typer.confirm("Read it anyway?", abort=True, err=True)
-        return True
+    def confirm(why: str) -> bool:
+        tell(why)
+        return typer.confirm(question, abort=True, err=True)
 
     return confirm if output.asks else False
 

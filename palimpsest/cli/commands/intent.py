@@ -211,7 +211,9 @@ def forget(
     with call.store() as store:
         what = _meant(store, which or [], plan, owner, query)
         if query is not None and not what["hits"]:
-            call.output.answer(_nothing(what["token"], again), Group)
+            forgotten: dict[str, Any] = {"forgotten": None, "candidates": [], "again": again}
+            nothing = {"token": what["token"], "waits": [], "memories": [], "events": []}
+            call.output.answer(forgotten | nothing, Group)
             call.output.problem("no memory mentions these words: see `palimpsest find`")
             raise typer.Exit(FAILED)
         how: dict[str, Any] = {"again": again, "actor": call.settings.actor, "because": because}
@@ -219,20 +221,6 @@ def forget(
             _confirm(call, what)
         answer = store.forget(what, expect=expect, dry_run=dry_run, **how)
     call.output.answer(answer, lambda: _forgotten(answer, dry_run=dry_run))
-
-
-def _nothing(token: str, again: str) -> dict[str, Any]:
-    """The answer of a forgetting that found nothing."""
-    nothing: list[Any] = []
-    return {
-        "forgotten": None,
-        "candidates": nothing,
-        "again": again,
-        "token": token,
-        "waits": nothing,
-        "memories": nothing,
-        "events": nothing,
-    }
 
 
 def _meant(

@@ -222,7 +222,7 @@ def judge_doctor(
     It sends no memory, records nothing, and uses neither the cache nor the budget of the store.
     """
     call = invocation(context)
-    from palimpsest.cli.commands.maintenance import DoctorFinding, finding_line
+    from palimpsest.cli.commands.maintenance import DoctorFinding, report_findings
     from palimpsest.jobs.judge_doctor import ask_about, examine_all
     from palimpsest.streams.policies import load_policy
 
@@ -235,12 +235,7 @@ def judge_doctor(
             raise typer.Exit(FAILED)
         return
     checks = examine_all(rules, settings)
-    findings = [DoctorFinding(**asdict(check)) for check in checks]
-    healthy = all(finding.found or not finding.needed for finding in findings)
-    document = {"healthy": healthy, "findings": [asdict(finding) for finding in findings]}
-    call.output.answer(document, lambda: Group(*map(finding_line, findings)))
-    if not healthy:
-        raise typer.Exit(FAILED)
+    report_findings(call, [DoctorFinding(**asdict(check)) for check in checks])
 
 
 @judge_app.command(
@@ -396,6 +391,8 @@ def _just_this(plan: str, owner: str | None, *, force: bool) -> str:
 def _dedupe_report(answer: Mapping[str, Any], just_this: str) -> RenderableType:
     share = answer["pairs"] / answer["all_pairs"] if answer["all_pairs"] else 0.0
     skipped = [run for run in answer["runs"] if "skipped" in run]
+    cost = answer["cost"]
+    paid = bool(answer["dry_run"] and cost["calls"])  # the log has the cost of other runs
     verb = "would be joined" if answer["dry_run"] else "joined"
     asked = ", ".join(f"{count} {word}" for word, count in sorted(answer["asked"].items()))
     lines = [
@@ -403,7 +400,7 @@ def _dedupe_report(answer: Mapping[str, Any], just_this: str) -> RenderableType:
         shown(f"pairs compared: {answer['pairs']:,} of {answer['all_pairs']:,} ({share:.1%})"),
         shown(f"verdicts: {asked or 'none, the judge was not asked'}"),
         *_why_left(answer),
-        *_dry_run_cost(answer),
+        *([shown(f"calls for this dry run: {cost['calls']:,} ({dollars(cost['usd'])})")] * paid),
         shown(f"{verb}: {len(answer['joined']):,}", "bold"),
     ]
     for join in answer["joined"]:
@@ -436,13 +433,6 @@ def _why_left(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
     """The reasons why the judge gave no usable answer, each with the number of pairs."""
     for reason, count in answer["why_left"].items():
         yield shown(f"  {count:,} without an answer: {reason}")
-
-
-def _dry_run_cost(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """The cost of a dry run; the log records it once a run uses the answers."""
-    cost = answer["cost"]
-    if answer["dry_run"] and cost["calls"]:
-        yield shown(f"calls for this dry run: {cost['calls']:,} ({dollars(cost['usd'])})")
 
 
 # -- review --------------------------------------------------------------------------------------

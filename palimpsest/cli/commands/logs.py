@@ -12,7 +12,7 @@ import typer
 from palimpsest.cli import rendering
 from palimpsest.cli.commands.cluster import require_cluster
 from palimpsest.cli.commands.ingestion import Renames, open_file, parse_renames, print_summary
-from palimpsest.cli.invocation import Invocation, invocation
+from palimpsest.cli.invocation import Invocation, invocation, limit_option
 from palimpsest.contracts.counting import counted
 from palimpsest.contracts.limits import MOST
 from palimpsest.process.output import Progress
@@ -123,17 +123,7 @@ State = Literal["open", "retried"]
 def list_dead_letters(
     context: typer.Context,
     state: Annotated[State | None, typer.Option(help="Only those in this state.")] = None,
-    limit: Annotated[
-        int,
-        typer.Option(
-            "--limit",
-            "-k",
-            min=1,
-            max=MOST,
-            metavar="N",
-            help="The maximum number of dead letters on the page.",
-        ),
-    ] = 100,
+    limit: Annotated[int, limit_option("dead letters on the page")] = 100,
     after: Annotated[
         str | None, typer.Option(metavar="ID", help="The page after this dead letter.")
     ] = None,

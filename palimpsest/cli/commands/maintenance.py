@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -142,7 +142,10 @@ def embed(
     """
     call = invocation(context)
     if model is not None or drop_old:
-        _require_plain(switch=switch, policy=policy, drop_old=drop_old, model=model)
+        if drop_old and (model is not None or switch):
+            raise UsageError("--drop-old comes after the switch, in a command of its own")
+        if policy is not None and not switch:
+            raise UsageError("--policy comes with --switch: embedding needs no thresholds")
         if owner is not None or long:
             raise UsageError("--owner and --long are for the model in force: without --model")
         _another_model(call, model, policy, dry_run=dry_run, switch=switch, drop_old=drop_old)
@@ -158,13 +161,6 @@ def embed(
             progress=lambda done, left: report(f"{done:,} embedded", done / (done + left)),
         )
     call.output.answer(answer, lambda: rendering.fields(answer))
-
-
-def _require_plain(*, switch: bool, policy: str | None, drop_old: bool, model: str | None) -> None:
-    if drop_old and (model is not None or switch):
-        raise UsageError("--drop-old comes after the switch, in a command of its own")
-    if policy is not None and not switch:
-        raise UsageError("--policy comes with --switch: embedding needs no thresholds")
 
 
 def _another_model(
@@ -273,7 +269,11 @@ def doctor(context: typer.Context) -> None:
     findings = [*_packages(), *_model(settings)]
     with call.output.progress() as report:
         findings += _store_findings(settings, report)
-    findings += [*_extras(), _judge(settings)]
+    report_findings(call, [*findings, *_extras(), _judge(settings)])
+
+
+def report_findings(call: Invocation, findings: Sequence[DoctorFinding]) -> None:
+    """Print all checks; exit with 1 if something that is needed was not found."""
     healthy = all(finding.found or not finding.needed for finding in findings)
     document = {"healthy": healthy, "findings": [asdict(finding) for finding in findings]}
     call.output.answer(document, lambda: Group(*map(finding_line, findings)))

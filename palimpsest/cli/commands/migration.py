@@ -17,8 +17,8 @@ from rich.console import Group, RenderableType
 
 from palimpsest.backends.paths import LOG_FILE
 from palimpsest.cli import rendering
-from palimpsest.cli.commands.ingestion import Renames, parse_renames, print_summary
-from palimpsest.cli.invocation import DryRun, Invocation, complete_presets, invocation
+from palimpsest.cli.commands.ingestion import Renames, confirmation, parse_renames, print_summary
+from palimpsest.cli.invocation import DryRun, Invocation, WhichPolicy, invocation
 from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
@@ -91,7 +91,7 @@ def import_source(
 
     call = invocation(context)
     mapped = look_at(
-        SourcePlace(path, table, query, history, trust or _trust(call.output)),
+        SourcePlace(path, table, query, history, trust or _asking_for_trust(call.output)),
         source=source,
         owner=owner,
         renames=parse_renames(renames),
@@ -171,7 +171,7 @@ def export(
                 progress=report,
             )
 
-    trusted = trust or _trust(call.output)
+    trusted = trust or _asking_for_trust(call.output)
     if asks and (found := write_copy_of(most, dry_run=True)["changes"]) > most:
         question = (
             f"The copy needs {counted(found, 'change')}, and a run makes {most:,}. Make them all?"
@@ -202,16 +202,8 @@ def _confirm(output: Output, mapped: MappedSource, *, yes: bool) -> None:
     typer.confirm("Import with this mapping?", abort=True, err=True)
 
 
-def _trust(output: Output) -> Trust:
-    """Ask a person whether to trust a source; without a terminal it is not trusted."""
-
-    def confirm(why: str) -> bool:
-        """Ask; `no` ends the command."""
-        output.remark(why)
-        typer.confirm("Is it yours, and do you trust it?", abort=True, err=True)
-        return True
-
-    return confirm if output.asks else False
+def _asking_for_trust(output: Output) -> Trust:
+    return confirmation(output, output.remark, "Is it yours, and do you trust it?")
 
 
 def _absent(call: Invocation) -> float | None:
@@ -251,14 +243,7 @@ def clean(
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page with pictures and examples.")
     ] = None,
-    policy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            help="A preset, or a .toml file; defaults to the setting `policy`, then to standard.",
-            autocompletion=complete_presets,
-        ),
-    ] = None,
+    policy: WhichPolicy = None,
     within: Annotated[
         float | None,
         typer.Option(
@@ -324,16 +309,12 @@ def clean(
 
         def load() -> Engine:
             """Load the model or service from the settings, else the policy's model."""
-            from palimpsest.streams import embedder
+            from palimpsest.streams.embedder import require_local
 
-            def load_model(model: str) -> Engine:
-                return embedder.load_engine(model, settings.engine or "onnx", progress=progress)
-
-            settings = call.settings
-            source = embedder.EmbedderSource(load_model, settings.model, settings.embedder)
+            source, settings = call.embedder_source(progress), call.settings
             by_model = settings.embedder is None and settings.model is not None
             engine = source.engine() if by_model else source.engine_of(rules.policy.model)
-            embedder.require_local(engine, rules.policy)
+            require_local(engine, rules.policy)
             return engine
 
         with _keeping(call, rules.policy, dry_run=dry_run) as store:

@@ -24,12 +24,13 @@ from palimpsest.cli.invocation import (
     complete_kinds,
     invocation,
     is_position,
+    limit_option,
     metadata_of,
     moment,
     named_values,
 )
 from palimpsest.cli.shell import FAILED
-from palimpsest.contracts.limits import COMMAND_LINE, MOST
+from palimpsest.contracts.limits import COMMAND_LINE
 from palimpsest.process.output import plain
 from palimpsest.process.targets import require_targets, write_whole
 
@@ -52,6 +53,16 @@ Since = Annotated[
         parser=moment, metavar="TIME", help="Only those decided at this time (ISO 8601) or later."
     ),
 ]
+
+
+Namespace = Annotated[str | None, typer.Option(metavar="N", help="Only in this namespace.")]
+
+
+class Way(Enum):
+    """The values of `--by`."""
+
+    WORDS = "words"
+    MEANING = "meaning"
 
 
 @app.command(epilog="Example: palimpsest metrics --to palimpsest.prom")
@@ -97,9 +108,7 @@ def recall(
             "--limit", "-k", min=1, max=COMMAND_LINE.found, help="The number of memories."
         ),
     ] = 5,
-    namespace: Annotated[
-        str | None, typer.Option(metavar="N", help="Only in this namespace.")
-    ] = None,
+    namespace: Namespace = None,
     as_of: AsOfOption = None,
     session: Annotated[
         str | None,
@@ -166,16 +175,6 @@ def recall(
         call.output.answer(found, lambda: rendering.recalled(found))
 
 
-class Way(Enum):
-    """The values of `--by`."""
-
-    WORDS = "words"
-    MEANING = "meaning"
-
-
-WAYS: dict[Way, By] = {Way.WORDS: "words", Way.MEANING: "meaning"}
-
-
 @app.command(epilog="Example: palimpsest find ada dog --by words")
 def find(
     context: typer.Context,
@@ -191,9 +190,7 @@ def find(
             "--limit", "-k", min=1, max=COMMAND_LINE.found, help="How many to find by meaning."
         ),
     ] = 5,
-    namespace: Annotated[
-        str | None, typer.Option(metavar="N", help="Only in this namespace.")
-    ] = None,
+    namespace: Namespace = None,
     show_expired: ShowExpired = False,
 ) -> None:
     """Find the memories that are meant: all that mention the query, then the nearest by meaning.
@@ -203,7 +200,7 @@ def find(
     """
     call = invocation(context)
     with call.store() as store:
-        ways = [WAYS[way] for way in by or Way]
+        ways: list[By] = [way.value for way in by or Way]
         plan = store.find(
             owner, query, by=ways, k=k, namespace=namespace, show_expired=show_expired
         )
@@ -217,12 +214,7 @@ def likeness(
     at_least: Annotated[
         float, typer.Option(min=0.0, max=1.0, metavar="S", help="The lowest cosine.")
     ] = 0.9,
-    limit: Annotated[
-        int,
-        typer.Option(
-            "--limit", "-k", min=1, max=MOST, metavar="N", help="The maximum number of pairs."
-        ),
-    ] = 50,
+    limit: Annotated[int, limit_option("pairs")] = 50,
 ) -> None:
     """Report an owner's similar memories across namespaces; nothing is joined."""
     call = invocation(context)
@@ -267,12 +259,7 @@ def triangles(
     at_least: Annotated[
         float, typer.Option(min=0.0, max=1.0, metavar="S", help="The lowest cosine.")
     ] = 0.85,
-    limit: Annotated[
-        int,
-        typer.Option(
-            "--limit", "-k", min=1, max=MOST, metavar="N", help="The maximum number of triangles."
-        ),
-    ] = 50,
+    limit: Annotated[int, limit_option("triangles")] = 50,
 ) -> None:
     """List pairs that a person separated, with a third candidate joined to one and near the other.
 
@@ -381,12 +368,7 @@ def decisions(
         ),
     ] = None,
     since: Since = None,
-    limit: Annotated[
-        int,
-        typer.Option(
-            "--limit", "-k", min=1, max=MOST, metavar="N", help="The maximum number of decisions."
-        ),
-    ] = 50,
+    limit: Annotated[int, limit_option("decisions")] = 50,
     as_of: AsOfOption = None,
 ) -> None:
     """List the latest decisions, newest last; with --json one document a line."""
@@ -488,24 +470,12 @@ def sql(
 def list_memories(
     context: typer.Context,
     owner: Annotated[str, typer.Argument(help="The memories' owner.")],
-    namespace: Annotated[
-        str | None, typer.Option(metavar="N", help="Only in this namespace.")
-    ] = None,
+    namespace: Namespace = None,
     category: Category = None,
     metadata: Metadata = None,
     since: HappenedSince = None,
     until: HappenedUntil = None,
-    limit: Annotated[
-        int,
-        typer.Option(
-            "--limit",
-            "-k",
-            min=1,
-            max=COMMAND_LINE.listed,
-            metavar="N",
-            help="The maximum number of memories on the page.",
-        ),
-    ] = 50,
+    limit: Annotated[int, limit_option("memories on the page", COMMAND_LINE.listed)] = 50,
     after: Annotated[
         str | None, typer.Option(metavar="NEXT", help="The page after the one with this `next`.")
     ] = None,

@@ -33,22 +33,15 @@ def merge(
     from palimpsest.queries.ids import resolve_id
 
     call = invocation(context)
-    speaker = _speaker(face, a, b)
+    sides = {"A": a, "B": b, a: a, b: b}
+    if face is not None and face not in sides:
+        raise typer.BadParameter("--face must be A or B, or the id of one of the two")
     with call.store() as store:
         actor = call.settings.actor
         ids = {typed: resolve_id(store.reader, typed).candidate_id for typed in (a, b)}
-        face = None if speaker is None else ids[speaker]
-        answer = store.merge(ids[a], ids[b], face=face, actor=actor, because=because)
+        speaking = None if face is None else ids[sides[face]]
+        answer = store.merge(ids[a], ids[b], face=speaking, actor=actor, because=because)
     call.output.answer(answer, lambda: rendering.changed("merged", answer))
-
-
-def _speaker(face: str | None, a: str, b: str) -> str | None:
-    sides = {"A": a, "B": b, a: a, b: b}
-    if face is None:
-        return None
-    if face not in sides:
-        raise typer.BadParameter("--face must be A or B, or the id of one of the two")
-    return sides[face]
 
 
 @app.command(epilog="Example: palimpsest separate A B --because 'two different flats'")

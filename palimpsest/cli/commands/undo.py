@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -209,6 +209,7 @@ Yes = Annotated[
     bool, typer.Option("--yes", help="Do not ask; required for several without a terminal.")
 ]
 
+NOT_BOTH = "give an id or options, not both"
 Act = Callable[..., Mapping[str, Any]]
 
 
@@ -228,11 +229,12 @@ def reverse(
 ) -> None:
     """Un-merge all joins that match the options, except verbatim repeats; or what an id names."""
     call = invocation(context)
-    if which is not None:
-        _require_no_options(given)
+    if which is None:
+        _reverse(call, given, dry_run=dry_run, yes=yes, because=because)
+    elif given:
+        raise typer.BadParameter(NOT_BOTH)
+    else:
         unmerge_one(call, which, dry_run=dry_run, yes=yes, because=because)
-        return
-    _reverse(call, given, dry_run=dry_run, yes=yes, because=because)
 
 
 def _reverse(
@@ -241,9 +243,8 @@ def _reverse(
     from palimpsest.api.store import Palimpsest
     from palimpsest.contracts.requests import JoinSelection
 
-    selection = _selection(JoinSelection, given)
     how: dict[str, Any] = {"dry_run": dry_run, "yes": yes, "because": because}
-    _plan_and_apply(call, Palimpsest.reverse, selection, "reversed", **how)
+    _plan_and_apply(call, Palimpsest.reverse, JoinSelection, given, "reversed", **how)
 
 
 @app.command(epilog="Example: palimpsest reinstate 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22")
@@ -262,27 +263,15 @@ def reinstate(
     """Take a reversal back, so that its join stands again; with options, all that match."""
     from palimpsest.api.store import Palimpsest
     from palimpsest.contracts.requests import JoinSelection
-
-    call = invocation(context)
-    if decision_id is not None:
-        _require_no_options(given)
-        _reinstate_one(call, decision_id, dry_run=dry_run, because=because)
-        return
-    selection = _selection(JoinSelection, given)
-    how: dict[str, Any] = {"dry_run": dry_run, "yes": yes, "because": because}
-    _plan_and_apply(call, Palimpsest.reinstate_many, selection, "reinstated", **how)
-
-
-def _require_no_options(given: Given) -> None:
-    if given:
-        raise typer.BadParameter("give an id or options, not both")
-
-
-def _reinstate_one(
-    call: Invocation, decision_id: str, *, dry_run: bool, because: str | None
-) -> None:
     from palimpsest.queries.ids import full_id
 
+    call = invocation(context)
+    if decision_id is None:
+        how: dict[str, Any] = {"dry_run": dry_run, "yes": yes, "because": because}
+        _plan_and_apply(call, Palimpsest.reinstate_many, JoinSelection, given, "reinstated", **how)
+        return
+    if given:
+        raise typer.BadParameter(NOT_BOTH)
     with call.store() as store:
         actor = call.settings.actor
         decision_id = full_id(store.reader, decision_id, "decision")
@@ -304,9 +293,8 @@ def retract(
     from palimpsest.api.store import Palimpsest
     from palimpsest.contracts.requests import Selection
 
-    selection = _selection(Selection, given)
     how: dict[str, Any] = {"dry_run": dry_run, "yes": yes, "because": because}
-    _plan_and_apply(invocation(context), Palimpsest.retract, selection, "retracted", **how)
+    _plan_and_apply(invocation(context), Palimpsest.retract, Selection, given, "retracted", **how)
 
 
 @app.command(epilog="Example: palimpsest restore --source broken-bot --since 2026-03-01")
@@ -327,19 +315,13 @@ def restore(
     from palimpsest.api.store import Palimpsest
     from palimpsest.contracts.requests import Selection
 
-    if forgotten is not None:
-        if given:
-            raise typer.BadParameter("--forgotten goes with no other selection")
-        _restore_forgotten(invocation(context), forgotten, dry_run=dry_run, because=because)
+    call = invocation(context)
+    if forgotten is None:
+        how: dict[str, Any] = {"dry_run": dry_run, "yes": yes, "because": because}
+        _plan_and_apply(call, Palimpsest.restore, Selection, given, "restored", **how)
         return
-    selection = _selection(Selection, given)
-    how: dict[str, Any] = {"dry_run": dry_run, "yes": yes, "because": because}
-    _plan_and_apply(invocation(context), Palimpsest.restore, selection, "restored", **how)
-
-
-def _restore_forgotten(
-    call: Invocation, forgotten: str, *, dry_run: bool, because: str | None
-) -> None:
+    if given:
+        raise typer.BadParameter("--forgotten goes with no other selection")
     with call.store() as store:
         actor = call.settings.actor
         answer = store.restore(forgotten=forgotten, dry_run=dry_run, actor=actor, because=because)
@@ -347,10 +329,9 @@ def _restore_forgotten(
     call.output.answer(answer, lambda: rendering.changed(verb, answer))
 
 
-Chosen = TypeVar("Chosen", "JoinSelection", "Selection")
-
-
-def _selection(kind: type[Chosen], given: Given) -> Chosen:
+def _selection(
+    kind: type[JoinSelection] | type[Selection], given: Given
+) -> JoinSelection | Selection:
     from pydantic import ValidationError
 
     from palimpsest.contracts.model import rule_of
@@ -367,31 +348,26 @@ def _selection(kind: type[Chosen], given: Given) -> Chosen:
         raise typer.BadParameter(f"--{name}: {rule_of(first)}") from None
 
 
-def _with_full_id(store: Palimpsest, selection: Chosen) -> Chosen:
-    """The selection with the full id of its candidate, if it was abbreviated."""
-    from palimpsest.queries.ids import full_id
-
-    if selection.candidate_id is None:
-        return selection
-    whole = full_id(store.reader, selection.candidate_id, "candidate")
-    return selection.model_copy(update={"candidate_id": whole})
-
-
 def _plan_and_apply(
     call: Invocation,
     act: Act,
-    selection: JoinSelection | Selection,
+    kind: type[JoinSelection] | type[Selection],
+    given: Given,
     done: str,
     *,
     dry_run: bool,
     yes: bool,
-    **said: Any,
+    because: str | None,
 ) -> None:
     """Show the plan, ask, and apply it; exit status 1 if the selection is empty."""
+    from palimpsest.queries.ids import full_id
+
+    selection = _selection(kind, given)
     with call.store() as store:
-        apply = partial(
-            act, store, _with_full_id(store, selection), actor=call.settings.actor, **said
-        )
+        if selection.candidate_id is not None:
+            whole = full_id(store.reader, selection.candidate_id, "candidate")
+            selection = selection.model_copy(update={"candidate_id": whole})
+        apply = partial(act, store, selection, actor=call.settings.actor, because=because)
         if not (dry_run or yes):
             _confirm(call, done, apply(dry_run=True))
         answer = apply(dry_run=dry_run)

@@ -98,29 +98,20 @@ def open_audit(
     from palimpsest.auditing.probes import MOST
 
     call = invocation(context)
-    if dry_run:
-        with _audits(call) as audits:
-            forecast = audits.foresee(
-                target=target,
-                confidence=confidence,
-                owners=owners,
-                since=since,
-                position=position,
-                probes=MOST if probes is None else probes,
-            )
-        call.output.answer(forecast, lambda: _foreseen(forecast))
-        return
+    what: dict[str, Any] = {
+        "target": target,
+        "confidence": confidence,
+        "owners": owners,
+        "since": since,
+        "position": position,
+        "probes": MOST if probes is None else probes,
+    }
     with _audits(call) as audits:
-        status = audits.open(
-            target=target,
-            confidence=confidence,
-            owners=owners,
-            since=since,
-            seed=seed,
-            position=position,
-            probes=MOST if probes is None else probes,
-            because=because,
-        )
+        if dry_run:
+            forecast = audits.foresee(**what)
+            call.output.answer(forecast, lambda: _foreseen(forecast))
+            return
+        status = audits.open(**what, seed=seed, because=because)
     call.output.answer(status, lambda: _drawn(status))
     call.output.remark("palimpsest audit label")
 

@@ -17,7 +17,7 @@ from rich.table import Table as RichTable
 from palimpsest.cli import rendering
 from palimpsest.cli.invocation import (
     Invocation,
-    complete_presets,
+    WhichPolicy,
     invocation,
     named_values,
 )
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from palimpsest.contracts.policy import Policy
     from palimpsest.evaluation.labelled import LabelledPair
     from palimpsest.evaluation.tables import ReportTable
-    from palimpsest.evaluation.trial import Progress, TrialVectors
+    from palimpsest.evaluation.trial import TrialVectors
+    from palimpsest.process.output import Progress
 
 evaluate_app = typer.Typer()
 calibrate_app = typer.Typer()
@@ -46,14 +47,6 @@ Pairs = Annotated[
 Map = Annotated[
     list[str] | None,
     typer.Option("--map", metavar="THEIRS=OURS", help="Read their column as ours; repeatable."),
-]
-WhichPolicy = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME|FILE",
-        help="A preset, or a .toml file; defaults to the setting `policy`, then to standard.",
-        autocompletion=complete_presets,
-    ),
 ]
 Page = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Also write a page with charts.")
@@ -259,17 +252,11 @@ def _vectors(
     UsageError if either policy keeps texts local but the engine may send them elsewhere.
     """
     from palimpsest.evaluation.trial import TrialVectors
-    from palimpsest.streams import embedder
+    from palimpsest.streams.embedder import require_local
 
-    settings = call.settings
-
-    def load(model: str) -> embedder.Engine:
-        return embedder.load_engine(model, settings.engine or "onnx", progress=report)
-
-    source = embedder.EmbedderSource(load, settings.model, settings.embedder)
-    engine = source.engine_of(policy.model)
+    engine = call.embedder_source(report).engine_of(policy.model)
     for keeping in (policy, in_force or policy):
-        embedder.require_local(engine, keeping)
+        require_local(engine, keeping)
     return TrialVectors(engine)
 
 

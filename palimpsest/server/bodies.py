@@ -167,14 +167,8 @@ class SearchQuery(Strict):
     since: Timestamp | None = Field(None, description=SINCE)
     until: Timestamp | None = Field(None, description=UNTIL)
     show_expired: Flag = Field(False, description=EXPIRED)
-    session_id: Name | None = Field(
-        None,
-        description="The conversation that asks.",
-    )
-    exclude_session: Flag = Field(
-        False,
-        description="Leave out what only `session_id` has said.",
-    )
+    session_id: Name | None = Field(None, description="The conversation that asks.")
+    exclude_session: Flag = Field(False, description="Leave out what only `session_id` has said.")
     min_confidence: Share | None = Field(None, description="Lowest confidence, 0 to 1.")
     hybrid: Flag | None = Field(
         None,

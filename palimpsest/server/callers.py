@@ -108,12 +108,13 @@ class Authenticator:
 
 def _known_by(tokens: Iterable[Token]) -> list[tuple[bytes, datetime | None, Caller]]:
     return [
-        (_hash(token.secret.get_secret_value()), token.expires, _caller(token)) for token in tokens
+        (
+            _hash(token.secret.get_secret_value()),
+            token.expires,
+            Caller(token.name, token.role, re.compile(token.owners)),
+        )
+        for token in tokens
     ]
-
-
-def _caller(token: Token) -> Caller:
-    return Caller(token.name, token.role, re.compile(token.owners))
 
 
 def _hash(secret: str) -> bytes:

@@ -34,15 +34,15 @@ class Endpoint(Model):
 
 def generate_tokens() -> tuple[Token, ...]:
     """New tokens for this machine's user, for every owner: one for agents, one for a person."""
-    return tuple(_generate_token(role) for role in ("agent", "operator"))
-
-
-def _generate_token(role: Role) -> Token:
-    return Token(
-        name=f"local {role}",
-        secret=SecretStr(secrets.token_urlsafe(32)),
-        owners=EVERYBODY,
-        role=role,
+    roles: tuple[Role, ...] = ("agent", "operator")
+    return tuple(
+        Token(
+            name=f"local {role}",
+            secret=SecretStr(secrets.token_urlsafe(32)),
+            owners=EVERYBODY,
+            role=role,
+        )
+        for role in roles
     )
 
 

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote_to_bytes
 
 import orjson
@@ -35,6 +35,8 @@ from palimpsest.server.callers import Authenticator, Caller
 from palimpsest.server.hosts import Hosts
 from palimpsest.server.problems import MEDIA_TYPE, ProblemError, problem_of
 
+if TYPE_CHECKING:
+    from palimpsest.server.health import RequestFigures
 _log = logging.getLogger(__name__)
 
 KEY = "palimpsest"
@@ -71,13 +73,6 @@ class Admitted:
     document: Any = None
 
 
-class Figures(Protocol):
-    """Counts requests."""
-
-    def note(self, route: str, status: int, seconds: float) -> None:
-        """Count an answered request."""
-
-
 class Visitors(Protocol):
     """Identifies people by their cookies."""
 
@@ -104,7 +99,7 @@ class Gate:
         hosts: Hosts,
         authenticator: Authenticator,
         visitors: Visitors,
-        figures: Figures,
+        figures: RequestFigures,
         limits: RequestLimits | None = None,
     ) -> None:
         self._app = app

@@ -74,28 +74,9 @@ REQUESTS = UUID("5b0c1c53-3f7e-5f0a-9a55-6f4f0e5b3c11")
 """Namespace for the ids of requests with a key, so that the same key is the same request."""
 
 WRITES = (
-    "add",
-    "update",
-    "undo",
-    "redo",
-    "forget",
-    "forget_found",
-    "forget_all",
-    "restore",
-    "unmerge",
-    "reinstate",
-    "merge",
-    "separate",
-    "confirm",
-    "withdraw",
-    "reverse",
-    "reinstate_many",
-    "pin",
-    "renew",
-    "retract",
-    "end_session",
-    "compact_session",
-    "set_names",
+    "add update undo redo forget forget_found forget_all restore unmerge reinstate merge separate"
+    " confirm withdraw reverse reinstate_many pin renew retract end_session compact_session"
+    " set_names".split()
 )
 """The kinds of writes that take a key; each kind derives its own id from the key."""
 
@@ -298,7 +279,11 @@ class Intents:
         found = await self._with(memory_id, lambda store, own: store.history(own))
         self._remove_positions(*found["events"])
         if found["state"] == "retracted" and not self._shows_forgotten:
-            return _without_texts(found)
+            events = [
+                {name: value for name, value in event.items() if name not in TEXTS}
+                for event in found["events"]
+            ]
+            return {**found, "face": "", "events": cast("builtins.list[Happened]", events)}
         return found
 
     async def show(self, memory_id: str, *, as_of: AsOf | None = None) -> ShownMemory:
@@ -589,11 +574,11 @@ def _expiry(candidate: str) -> str:
 
 def digest_of_call(*asked: object) -> str:
     """A digest, 32 hex digits, of a client's request, given as texts or models."""
-    return digest(write_json(asked, _said, orjson.OPT_SORT_KEYS))[:32]
 
+    def said(model: BaseModel) -> JsonObject:
+        return model.model_dump(mode="json", exclude_defaults=True)
 
-def _said(model: BaseModel) -> JsonObject:
-    return model.model_dump(mode="json", exclude_defaults=True)
+    return digest(write_json(asked, said, orjson.OPT_SORT_KEYS))[:32]
 
 
 def own_id(store: Palimpsest, owner_id: str, some_id: str) -> str:
@@ -610,29 +595,26 @@ _BEGINNING = re.compile(rf"(?i)[0-9a-f][0-9a-f-]{{{SHORTEST - 1},34}}")
 
 
 def _whole(store: Palimpsest, owner_id: str, some_id: str) -> str:
-    """An id as `bare` returns it; an abbreviated id of this owner is expanded."""
-    found: str = bare(store.reader, some_id)
-    if not _BEGINNING.fullmatch(found):
-        return found
-    whole = _full_id(store, owner_id, found)
-    if is_urn(some_id):  # it also names an owner and a namespace
-        whole = bare(store.reader, str(Urn.parse(some_id)._replace(id=whole)))
-    return whole
+    """An id as `bare` returns it; an abbreviated id of this owner is expanded.
 
-
-def _full_id(store: Palimpsest, owner_id: str, beginning: str) -> str:
-    """Expand an abbreviated id of this owner; a problem if it is unknown or ambiguous."""
+    A problem if that is unknown or ambiguous.
+    """
+    typed: str = bare(store.reader, some_id)
+    if not _BEGINNING.fullmatch(typed):
+        return typed
     ledger = store.reader.ledger(owner_id)
     found = [
-        some_id
+        full
         for ids in (ledger.entries, ledger.decisions, ledger.edges)
-        for some_id in ids
-        if some_id.startswith(beginning.lower())
+        for full in ids
+        if full.startswith(typed.lower())
     ]
     if not found:
         raise not_found()
     if len({*found}) > 1:
         raise UsageError("several ids of this owner begin with this: give more characters")
+    if is_urn(some_id):  # it also names an owner and a namespace
+        return str(bare(store.reader, str(Urn.parse(some_id)._replace(id=found[0]))))
     return found[0]
 
 
@@ -664,11 +646,6 @@ def _all_ids(store: Palimpsest, owner_id: str) -> builtins.list[str]:
 
 
 TEXTS = ("text", "face", "reasoning")
-
-
-def _without_texts(history: History) -> History:
-    events = [{k: v for k, v in event.items() if k not in TEXTS} for event in history["events"]]
-    return {**history, "face": "", "events": cast("builtins.list[Happened]", events)}
 
 
 # -- dry runs and their tokens ---------------------------------------------------------------------

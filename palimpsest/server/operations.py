@@ -141,9 +141,13 @@ def _request(
     takes: type[BaseModel] | None = None,
     write: str | None = None,
     fixed: Mapping[str, str] | None = None,
+    tool: str | None = None,
     **more: Any,
 ) -> Operation:
-    """An operation that is one request to the store: the request's fields are its parameters."""
+    """An operation that is one request to the store: the request's fields are its parameters.
+
+    Its tool has its own name by default.
+    """
     write = write or name
 
     async def carry(intents: Intents, given: Any) -> Any:
@@ -153,6 +157,7 @@ def _request(
         return await intents.ask(write, kind, **fields, **(fixed or {}))
 
     takes = takes or parameters("".join(map(str.capitalize, name.split("_"))), kind)
+    more["tool"] = tool or name
     return Operation(name, method, path, says, answer_of(kind), takes, carry, write, **more)
 
 
@@ -172,6 +177,9 @@ def answer_of(kind: type[Request[Any]]) -> Any:
 
 
 # -- operations that are more than one request -----------------------------------------------------
+def _by_name(method: Callable[..., Awaitable[Any]]) -> Carry:
+    """Call a method of the intents with the parameters as keywords."""
+    return lambda intents, given: method(intents, **dict(given))
 
 
 async def _add(intents: Intents, given: bodies.NewMemory) -> Any:
@@ -196,36 +204,6 @@ async def _search(intents: Intents, given: bodies.Search) -> Any:
     return {"memories": found, "weaker": found.weaker, "min_score": found.min_score}
 
 
-async def _find(intents: Intents, given: bodies.Find) -> Plan:
-    return await intents.find(
-        given.query,
-        by=given.by,
-        k=given.k,
-        namespace=given.namespace,
-        show_expired=given.show_expired,
-    )
-
-
-async def _check(intents: Intents, given: bodies.NewMemory) -> Checked:
-    return await intents.check(given.fields())
-
-
-async def _list(intents: Intents, given: bodies.ListQuery) -> Page:
-    return await intents.list(**given.fields())
-
-
-async def _get(intents: Intents, given: OneMemory) -> Found:
-    return await intents.get(given.memory_id)
-
-
-async def _history(intents: Intents, given: OneMemory) -> History:
-    return await intents.history(given.memory_id)
-
-
-async def _show(intents: Intents, given: Show) -> ShownMemory:
-    return await intents.show(given.memory_id, as_of=given.as_of)
-
-
 async def _forget_all(intents: Intents, given: bodies.ForgetAll) -> bodies.ForgottenAll:
     """Forget all memories of an owner that were shown; without a token, show them."""
     dry_run = given.token is None
@@ -247,18 +225,6 @@ def _taking(way: Way) -> Carry:
     return take
 
 
-async def _names(intents: Intents, _given: Nothing) -> Names:
-    return await intents.names()
-
-
-async def _pin(intents: Intents, given: Pin) -> NewExpiry:
-    return await intents.pin(given.id, until=given.until, because=given.because)
-
-
-async def _renew(intents: Intents, given: Any) -> NewExpiry:
-    return await intents.renew(**dict(given))
-
-
 class SomeCandidate(Strict):
     """A candidate or a memory, by its id."""
 
@@ -278,18 +244,6 @@ class TriangleQuery(Strict):
     limit: Annotated[int, Field(ge=1, le=NETWORK.listed), WHOLE] = Field(
         50, description="How many at most."
     )
-
-
-async def _why(intents: Intents, given: SomeCandidate) -> Explanation:
-    return await intents.why(given.some_id)
-
-
-async def _why_not(intents: Intents, given: TwoCandidates) -> WhyNot:
-    return await intents.why_not(given.some_id, given.other_id)
-
-
-async def _triangles(intents: Intents, given: TriangleQuery) -> list[Triangle]:
-    return await intents.triangles(given.at_least, given.limit)
 
 
 class Show(OneMemory):
@@ -354,7 +308,7 @@ OPERATIONS = (
         "Find memories by whole words, then suggest some by meaning. The plan has a token.",
         Plan,
         bodies.Find,
-        _find,
+        _by_name(Intents.find),
         tool="find_memories",
         advice="Find memories: all that contain these words, and the nearest by meaning, which may"
         " be unrelated. Its token is for `delete_found_memories`.",
@@ -366,7 +320,7 @@ OPERATIONS = (
         "Show the decision on a memory without adding it.",
         Checked,
         bodies.NewMemory,
-        _check,
+        lambda intents, given: intents.check(given.fields()),
         tool="check_memory",
         hidden=frozenset(bodies.NewMemory.model_fields) - {"text", "namespace"},
     ),
@@ -377,7 +331,7 @@ OPERATIONS = (
         "A page of the owner's memories, the latest first.",
         Page,
         bodies.ListQuery,
-        _list,
+        lambda intents, given: intents.list(**given.fields()),
     ),
     Operation(
         "list_some_memories",
@@ -386,7 +340,7 @@ OPERATIONS = (
         "A page of the memories whose metadata has the given values.",
         Page,
         bodies.ListBody,
-        _list,
+        lambda intents, given: intents.list(**given.fields()),
         tool="get_memories",
         advice="List memories, the latest first.",
     ),
@@ -397,7 +351,7 @@ OPERATIONS = (
         "The current memory, by any id that it or its candidates ever had.",
         Found,
         OneMemory,
-        _get,
+        _by_name(Intents.get),
         tool="get_memory",
         advice="Show a memory with all its wordings.",
     ),
@@ -408,7 +362,7 @@ OPERATIONS = (
         "Every event of a memory, in order.",
         History,
         OneMemory,
-        _history,
+        _by_name(Intents.history),
         tool="memory_history",
         advice="Show what happened to a memory, in order, with who did it and why.",
     ),
@@ -419,7 +373,7 @@ OPERATIONS = (
         "A memory with every member, its join and its evidence.",
         ShownMemory,
         Show,
-        _show,
+        _by_name(Intents.show),
         tool="memory_joins",
         advice="Show the joins of a memory's wordings, with their ids for `undo`.",
     ),
@@ -430,7 +384,7 @@ OPERATIONS = (
         "Why a candidate, or each member of a memory, is where it is: the path of its decision.",
         Explanation,
         SomeCandidate,
-        _why,
+        _by_name(Intents.why),
         tool="why",
         advice="Show by which checks and scores a wording joined its memory, or did not.",
     ),
@@ -441,7 +395,7 @@ OPERATIONS = (
         "Why two candidates are not in one memory, the decisive reason first.",
         WhyNot,
         TwoCandidates,
-        _why_not,
+        _by_name(Intents.why_not),
         tool="why_not",
         tool_role="reviewer",
     ),
@@ -452,7 +406,7 @@ OPERATIONS = (
         "Pairs that a person separated, with a third that is joined to one and near the other.",
         list[Triangle],
         TriangleQuery,
-        _triangles,
+        _by_name(Intents.triangles),
         tool="triangles",
         tool_role="reviewer",
     ),
@@ -463,7 +417,6 @@ OPERATIONS = (
         UpdateRequest,
         method="PATCH",
         write="update",
-        tool="update_memory",
         advice="Change a memory's text when it is no longer true.",
         destroys=True,
     ),
@@ -539,7 +492,6 @@ OPERATIONS = (
         f"{OWNER}/unmerge",
         "Remove a join; `dry_run` shows the result, and the decisions that depend on the join.",
         UnmergeRequest,
-        tool="unmerge",
         tool_role="reviewer",
         destroys=True,
     ),
@@ -548,7 +500,6 @@ OPERATIONS = (
         f"{OWNER}/reinstate",
         "Take a reversal back, and undo everything that was done because of it.",
         ReinstateRequest,
-        tool="reinstate",
         tool_role="reviewer",
         destroys=True,
     ),
@@ -559,7 +510,6 @@ OPERATIONS = (
         SessionRequest,
         takes=OneSession,
         fixed={"request": "end_session"},
-        tool="end_session",
         advice="Report that a conversation ended: similar memories of it may be joined.",
     ),
     _request(
@@ -569,7 +519,6 @@ OPERATIONS = (
         SessionRequest,
         takes=OneSession,
         fixed={"request": "compact"},
-        tool="compact_session",
         advice="Report that a conversation was compacted: its later searches find what it said.",
     ),
     _request(
@@ -578,7 +527,6 @@ OPERATIONS = (
         "Declare two candidates the same.",
         MergeRequest,
         role="reviewer",
-        tool="merge",
         destroys=True,
     ),
     _request(
@@ -587,7 +535,6 @@ OPERATIONS = (
         "Declare two candidates different.",
         SeparateRequest,
         role="reviewer",
-        tool="separate",
         destroys=True,
     ),
     _request(
@@ -596,7 +543,6 @@ OPERATIONS = (
         "Take back the latest statement about a pair, a merge or a separation.",
         WithdrawRequest,
         role="reviewer",
-        tool="withdraw",
         destroys=True,
     ),
     Operation(
@@ -606,7 +552,7 @@ OPERATIONS = (
         "Keep a memory that expires, or has expired, for ever or until a time.",
         NewExpiry,
         Pin,
-        _pin,
+        lambda intents, given: intents.pin(given.id, until=given.until, because=given.because),
         write="pin",
         role="reviewer",
         tool="pin",
@@ -618,7 +564,7 @@ OPERATIONS = (
         "Change when a memory expires; one that never does can only be changed by a person.",
         NewExpiry,
         parameters("Renew", NewTime, SetExpiryRequest),
-        _renew,
+        _by_name(Intents.renew),
         write="renew",
         tool="renew",
         advice="Move the time when a memory expires, if it does.",
@@ -630,7 +576,7 @@ OPERATIONS = (
         "The names that texts call the owner by.",
         Names,
         Nothing,
-        _names,
+        _by_name(Intents.names),
         tool="names",
     ),
     _request(
@@ -640,16 +586,8 @@ OPERATIONS = (
         " joined.",
         SetNamesRequest,
         role="reviewer",
-        tool="set_names",
     ),
-    _request(
-        "confirm",
-        f"{OWNER}/confirm",
-        "Confirm a decision.",
-        ConfirmRequest,
-        role="reviewer",
-        tool="confirm",
-    ),
+    _request("confirm", f"{OWNER}/confirm", "Confirm a decision.", ConfirmRequest, role="reviewer"),
     _request(
         "reverse",
         f"{OWNER}/reverse",
@@ -657,7 +595,6 @@ OPERATIONS = (
         ReverseRequest,
         takes=parameters("Reverse", SelectedJoins, ReverseRequest),
         role="reviewer",
-        tool="reverse",
         destroys=True,
     ),
     _request(
@@ -667,7 +604,6 @@ OPERATIONS = (
         ReinstateManyRequest,
         takes=parameters("ReinstateMany", SelectedJoins, ReinstateManyRequest),
         role="reviewer",
-        tool="reinstate_many",
         destroys=True,
     ),
     _request(
@@ -677,7 +613,6 @@ OPERATIONS = (
         RetractRequest,
         takes=parameters("Retract", SelectedCandidates, RetractRequest),
         role="reviewer",
-        tool="retract",
         destroys=True,
     ),
     _request(
@@ -687,7 +622,6 @@ OPERATIONS = (
         RestoreRequest,
         takes=parameters("Restore", RestoredCandidates, RestoreRequest),
         role="reviewer",
-        tool="restore",
         destroys=True,
     ),
 )

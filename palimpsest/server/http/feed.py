@@ -34,7 +34,7 @@ class Feeds:
         self._store.watch.end()
 
     async def after(
-        self, owner_id: str, after: int | str, *, limit: int, wait: float, positions: bool
+        self, owner_id: str, *, after: int | str, limit: int, wait: float, positions: bool
     ) -> Feed:
         """Decisions after a page's `next`; an empty page after `wait` seconds without a decision.
 

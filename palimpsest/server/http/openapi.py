@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any
@@ -10,12 +9,11 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
-from palimpsest.server.http.operations import HttpOperation
+from palimpsest.server.http.operations import IN_PATH, HttpOperation
 from palimpsest.server.problems import MEDIA_TYPE
 from palimpsest.server.typed_dicts import readable
 
 PLACE = "#/components/schemas/{model}"
-_PARAMETER = re.compile(r"{(\w+)}")
 JsonObject = dict[str, Any]
 
 PROBLEM: JsonObject = {
@@ -84,7 +82,10 @@ def _document_operation(operation: HttpOperation, schemas: Schemas) -> JsonObjec
         "summary": operation.says,
         "description": f"Needs the role `{operation.role}`.",
         "parameters": [
-            *map(_in_path, _PARAMETER.findall(operation.path)),
+            *(
+                {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+                for name in IN_PATH.findall(operation.path)
+            ),
             *_in_query(operation),
             *([_IDEMPOTENCY_KEY] if operation.writes else []),
             *([_IF_MATCH] if operation.expects else []),
@@ -109,19 +110,11 @@ def _content(says: str, media_type: str, schema: JsonObject) -> JsonObject:
     return {"description": says, "content": {media_type: {"schema": schema}}}
 
 
-def _in_path(name: str) -> JsonObject:
-    return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-
-
 def _in_query(operation: HttpOperation) -> list[JsonObject]:
     schema = TypeAdapter(operation.query).json_schema(ref_template=PLACE)
+    required = schema.get("required", ())
     return [
-        {
-            "name": name,
-            "in": "query",
-            "required": name in schema.get("required", ()),
-            "schema": field,
-        }
+        {"name": name, "in": "query", "required": name in required, "schema": field}
         for name, field in schema.get("properties", {}).items()
     ]
 

@@ -138,7 +138,10 @@ class HttpOperation:
             except RefusedError as refused:
                 if version is None or refused.reason != "moved_on":
                     raise
-                raise _precondition_failed(refused) from None
+                detail = f"{refused.detail}; read it again for its new ETag"
+                raise ProblemError(
+                    412, "precondition_failed", detail, reason=refused.reason
+                ) from None
             tag = {"etag": f'"{answer["version"]}"'} if self.is_versioned else None
             return json_response(answer, tag)
 
@@ -171,7 +174,7 @@ class HttpOperation:
         return found[1]
 
 
-_IN_PATH = re.compile(r"{(\w+)}")
+IN_PATH = re.compile(r"{(\w+)}")
 FIELD_IN_PATH = {"memory": "memory_id"}
 """Path parameters whose field has another name."""
 IN_THE_QUERY_OF_DELETE = frozenset({"expect", "dry_run"})
@@ -179,7 +182,7 @@ IN_THE_QUERY_OF_DELETE = frozenset({"expect", "dry_run"})
 
 def over_http(operation: operations.Operation) -> HttpOperation:
     """An operation of the table: ids are in its path, the rest in its query or its body."""
-    takes, named = operation.takes, {*_IN_PATH.findall(operation.path)} - {"owner"}
+    takes, named = operation.takes, {*IN_PATH.findall(operation.path)} - {"owner"}
     in_path = {FIELD_IN_PATH.get(name, name): name for name in named}
     fields = {*takes.model_fields} - in_path.keys()
 
@@ -230,11 +233,6 @@ def _expecting(asked: Any, version: str) -> Any:
     if asked.expect not in (None, version):
         raise ProblemError(422, "invalid", "If-Match and `expect` name different versions")
     return asked.model_copy(update={"expect": version})
-
-
-def _precondition_failed(refused: RefusedError) -> ProblemError:
-    detail = f"{refused.detail}; read it again for its new ETag"
-    return ProblemError(412, "precondition_failed", detail, reason=refused.reason)
 
 
 def json_response(answer: Any, headers: Mapping[str, str] | None = None) -> Response:

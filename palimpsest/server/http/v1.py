@@ -10,7 +10,6 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from palimpsest.api.asynchronous import AsyncPalimpsest
-from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.shown import Changes
 from palimpsest.server import bodies
 from palimpsest.server.http.feed import Feeds
@@ -37,20 +36,8 @@ def all_operations(feeds: Feeds) -> list[HttpOperation]:
     """Every operation of this door."""
 
     async def decisions(asked: Call) -> bodies.Feed:
-        query = asked.query
-        return await feeds.after(
-            asked.ids["owner"],
-            query.after,
-            limit=query.limit,
-            wait=query.wait,
-            positions=asked.caller.may_act_as("reviewer"),
-        )
-
-    async def changes(asked: Call) -> Changes:
-        return await feeds.changes(asked.caller, asked.ids["owner"], asked.query)
-
-    async def all_changes(asked: Call) -> Changes:
-        return await feeds.changes(asked.caller, None, asked.query)
+        positions = asked.caller.may_act_as("reviewer")
+        return await feeds.after(asked.ids["owner"], **dict(asked.query), positions=positions)
 
     return [
         *map(over_http, OPERATIONS),
@@ -62,7 +49,7 @@ def all_operations(feeds: Feeds) -> list[HttpOperation]:
             "The owner's events after the `next` of a page, oldest first, with the memories that"
             " they changed; `wait` for more.",
             Changes,
-            changes,
+            lambda asked: feeds.changes(asked.caller, asked.ids["owner"], asked.query),
             query=bodies.FeedQuery,
         ),
         HttpOperation(
@@ -71,7 +58,7 @@ def all_operations(feeds: Feeds) -> list[HttpOperation]:
             "/v1/changes",
             "The events of all owners that the token is for, as `list_changes` shows them.",
             Changes,
-            all_changes,
+            lambda asked: feeds.changes(asked.caller, None, asked.query),
             query=bodies.FeedQuery,
             role="operator",
         ),
@@ -87,16 +74,12 @@ def all_operations(feeds: Feeds) -> list[HttpOperation]:
     ]
 
 
-async def _status(asked: Call) -> JsonObject:
-    return await asked.store.status()
-
-
 STATUS = HttpOperation(
     "show_status",
     "GET",
     "/v1/status",
     "Counts of the whole store, the log's position, and how far each projection lags.",
     dict[str, Any],
-    _status,
+    lambda asked: asked.store.status(),
     role="operator",
 )

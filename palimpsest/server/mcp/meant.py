@@ -71,12 +71,8 @@ def _meant(takes: type[Strict], name: str, value: Any) -> Any:
 
 def _is_list(annotation: Any) -> bool:
     """Whether a field takes a list, perhaps besides null."""
-    return any(get_origin(one) is tuple for one in (annotation, *_without_bounds(annotation)))
-
-
-def _without_bounds(annotation: Any) -> tuple[Any, ...]:
-    """The types of a union, each without its annotations."""
-    return tuple(get_args(one)[0] if get_args(one) else one for one in get_args(annotation))
+    inner = (get_args(one)[0] if get_args(one) else one for one in get_args(annotation))
+    return any(get_origin(one) is tuple for one in (annotation, *inner))
 
 
 def _parsed(text: str) -> Any:

@@ -203,6 +203,12 @@ def _memory(memory: Answer, before: str = "- ", note: str = "") -> ProseLine:
     return ProseLine(memory["face"], before, f" ({about})", whole)
 
 
+def _wording(candidate: Answer, note: str = "") -> ProseLine:
+    """A candidate, under its own id and text."""
+    named = {"memory_id": candidate["candidate_id"], "face": candidate["text"]}
+    return _memory({**candidate, **named}, note=note)
+
+
 def _ending(memory: Answer) -> str:
     """When a memory expires or expired; empty if it never does."""
     ends = memory.get("expires_at")
@@ -278,8 +284,7 @@ def got(memory: Answer) -> list[ProseLine]:
         lines.append(_ours("Its other wordings:"))
     for other in others:
         was = "said before, no longer so" if other["relation"] == "former" else "says the same"
-        wording = {**other, "memory_id": other["candidate_id"], "face": other["text"]}
-        lines.append(_memory(wording, note=was))
+        lines.append(_wording(other, was))
     return lines
 
 
@@ -325,13 +330,7 @@ def updated(answer: Answer, *, dry_run: bool) -> list[ProseLine]:
         _ours("It would say:" if dry_run else f"Changed{undo}. It says now:"),
         _memory(memory),
         _ours("It says now:" if dry_run else "It said before:"),
-        _memory(
-            {
-                **answer["displaced"],
-                "memory_id": answer["displaced"]["candidate_id"],
-                "face": answer["displaced"]["text"],
-            }
-        ),
+        _wording(answer["displaced"]),
         _ours(f"Its version: {answer['version']}"),
     ]
     if answer["merged"]:
@@ -361,13 +360,8 @@ def found(plan: Answer) -> list[ProseLine]:
         lines.append(_ours(f"{_count(near)} without them, near in meaning, perhaps not meant:"))
         lines += [_memory(hit, note=f"score {hit['score']:.2f}") for hit in near]
     if plan["hits"]:
-        lines.insert(
-            1,
-            _ours(
-                "To forget some of these: delete_found_memories with their ids and this token: "
-                + plan["token"],
-            ),
-        )
+        how = "To forget some of these: delete_found_memories with their ids and this token"
+        lines.insert(1, _ours(f"{how}: {plan['token']}"))
     return lines
 
 
@@ -445,8 +439,7 @@ def joins(shown: Answer) -> list[ProseLine]:
     for member in shown["members"]:
         note = f"joined by {short(member['decision_id'])}" if member["joined_to"] else "the first"
         note += ", which speaks for it" * (member is speaking)
-        wording = {**member, "memory_id": member["candidate_id"], "face": member["text"]}
-        lines.append(_memory(wording, note=note))
+        lines.append(_wording(member, note))
     return lines
 
 
@@ -454,12 +447,11 @@ def why(answer: Answer) -> list[ProseLine]:
     """Each wording with the checks of its decision."""
     lines = [_ours(f"Why the wordings of memory {short(answer['memory_id'])} are in it:")]
     for placed in answer["candidates"]:
-        wording = {**placed, "memory_id": placed["candidate_id"], "face": placed["text"]}
         if placed["other_text"] is None:
-            lines.append(_memory(wording, note="nothing was near enough to compare"))
+            lines.append(_wording(placed, "nothing was near enough to compare"))
             continue
         joined = placed["joined_to"] is not None
-        lines.append(_memory(wording, note=f"decided by {short(placed['decision_id'])}"))
+        lines.append(_wording(placed, f"decided by {short(placed['decision_id'])}"))
         other = {"memory_id": placed["joined_to"] or placed["compared_with"]}
         verb = "joined" if joined else "the nearest, not joined"
         lines.append(_memory({**other, "face": placed["other_text"]}, f"  {verb}: "))
@@ -478,10 +470,7 @@ def _steps(steps: Sequence[Answer]) -> Iterator[ProseLine]:
 
 def why_not(answer: Answer) -> list[ProseLine]:
     """Two wordings, and the reasons why they are in two memories."""
-    sides = [
-        _memory({**side, "memory_id": side["candidate_id"], "face": side["text"]})
-        for side in (answer["older"], answer["newer"])
-    ]
+    sides = [_wording(answer[side]) for side in ("older", "newer")]
     if answer["together"]:
         return [_ours("They are in one memory; why shows how:"), *sides]
     reasons: list[ProseLine] = []

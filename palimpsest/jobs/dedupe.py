@@ -15,7 +15,7 @@ from uuid import uuid4
 from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.answers import EMBEDDER_DOWN, Apart, Concluded, Pairing, RunReport
 from palimpsest.contracts.errors import RefusedError, TransientError
-from palimpsest.contracts.events import AnyEvent, Figures, Ran
+from palimpsest.contracts.events import Figures, Ran
 from palimpsest.contracts.identity import event_id, run_id, token_of
 from palimpsest.contracts.policy import PairsDedupe
 from palimpsest.contracts.requests import ComposedText, RunRequest
@@ -180,17 +180,15 @@ def _changes_since(writer: StoreWriter, wanted: Wanted, position: str) -> str:
     told = ["the policy has changed"] if policies[0] != policies[1] else []
     owners = sorted(filter(None, log.owners_since(after, upto=log.head())))
     for owner in [owner for owner in owners if wanted.owner_id in (None, owner)][:TOLD]:
-        kinds = Counter(_kind(recorded.event) for recorded in log.of_owner(owner, after=after))
+        events = [recorded.event for recorded in log.of_owner(owner, after=after)]
+        kinds = Counter(
+            getattr(event.data, "decision", None) or type(event).__name__.lower()
+            for event in events
+        )
         told.append(f"{owner} has {', '.join(f'{n} {kind}' for kind, n in kinds.items())}")
     if not told:
         return "nothing was recorded since, so the judge's answers have changed"
     return f"since then {'; '.join(told)}"
-
-
-def _kind(event: AnyEvent) -> str:
-    """The name of an event: its decision, if it has one."""
-    decision: str | None = getattr(event.data, "decision", None)
-    return decision or type(event).__name__.lower()
 
 
 async def _composed(
@@ -350,7 +348,7 @@ def _summary(
         "why_left": dict(run.why_left),
         "left": run.left + run.unanswered,
         "joined": [
-            _with_decision_id(join, outcomes)
+            {**join, "decision_id": outcomes.decisions.get((join["older"], join["newer"]))}
             for join in run.joins
             if (join["older"], join["newer"]) not in refused
         ],
@@ -367,8 +365,3 @@ def plan_of(policy: str, joins: Sequence[Pairing]) -> str:
         for join in joins
     ]
     return token_of([[policy], *sorted(parts)])
-
-
-def _with_decision_id(join: Pairing, outcomes: Outcomes) -> dict[str, Any]:
-    decision_id = outcomes.decisions.get((join["older"], join["newer"]))
-    return {**join, "decision_id": decision_id}

@@ -252,9 +252,12 @@ def embed_late(
 
     With `long`, it embeds long texts without windows instead. A dry run counts them all as `left`.
     """
-    waiting = (
-        _without_windows(writer) if long else writer.reader.log.verifications.owners_unembedded()
-    )
+    log = writer.reader.log
+    if long:
+        ledgers = map(writer.reader.ledger, log.owners_with_long_texts())
+        waiting = {ledger.owner_id: len(ledger.without_windows()) for ledger in ledgers}
+    else:
+        waiting = log.verifications.owners_unembedded()
     owners = {owner: n for owner, n in waiting.items() if n and owner_id in (None, owner)}
     done, left = 0, sum(owners.values())
     for owner, texts in () if dry_run else owners.items():
@@ -267,9 +270,3 @@ def embed_late(
             if progress is not None and done + left:
                 progress(done, left)
     return {"embedded": done, "left": left}
-
-
-def _without_windows(writer: StoreWriter) -> dict[str, int]:
-    """The number of long texts without windows, by owner."""
-    ledgers = (writer.reader.ledger(owner) for owner in writer.reader.log.owners_with_long_texts())
-    return {ledger.owner_id: len(ledger.without_windows()) for ledger in ledgers}

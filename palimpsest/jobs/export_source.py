@@ -129,7 +129,11 @@ class _Cleaned:
         reader.refresh()
         found = query(reader.projections, _MEMBERS, {"source": source})
         self._all = {member.id: member for member in (_Member(*row.values()) for row in found)}
-        there = {row.candidate for row in rows if self._says(row)}
+        there = {  # an id may belong to another row by now
+            row.candidate
+            for row in rows
+            if row.candidate in self._all and self._all[row.candidate].text == row.text
+        }
         self.of = {
             name: member for name, member in self._all.items() if member.is_row and name in there
         }
@@ -142,7 +146,9 @@ class _Cleaned:
             pair = join.newer, join.older
             own = join.face_rule != "text" and (join.own or not ever.has_composed(*pair))
             if join.standing and (own or texts == "face"):
-                self._unite(join)
+                self._groups.unite(*pair)
+                self._edges[join.newer].append((join.older, join))
+                self._edges[join.older].append((join.newer, join))
             ever.unite(*pair, composed=join.face_rule == "text")
         first: dict[tuple[str, str], str] = {}
         for member in self._all.values():
@@ -158,15 +164,6 @@ class _Cleaned:
         self.says_otherwise = any(
             member is not None and self._says_otherwise(member) for member in self._kept.values()
         )
-
-    def _says(self, row: _Row) -> bool:
-        """Whether a row still has its imported text; its id may belong to another row."""
-        return row.candidate in self._all and self._all[row.candidate].text == row.text
-
-    def _unite(self, join: _Join) -> None:
-        self._groups.unite(join.newer, join.older)
-        self._edges[join.newer].append((join.older, join))
-        self._edges[join.older].append((join.newer, join))
 
     def _first(self, rows: Sequence[_Member]) -> _Member | None:
         """The row whose text is the face, else a source of the face, else the first to arrive.

@@ -96,23 +96,20 @@ class Summary:
                     self.decisions[outcome.decision or ""] += 1
                 case "invalid":
                     self.invalid += 1
-                    self._name(outcome, number)
+                    if len(self.invalid_rows) < NAMED:
+                        self.invalid_rows.append(
+                            {
+                                "row": number,
+                                "reason": outcome.reason,
+                                "detail": outcome.detail,
+                                "dead_letter": outcome.decision_id,
+                            }
+                        )
 
     def document(self) -> dict[str, Any]:
         """The summary as JSON."""
         # asdict copies a Counter wrongly, as a Counter of its own items.
         return asdict(self) | {"decisions": dict(self.decisions)}
-
-    def _name(self, outcome: Outcome, number: int) -> None:
-        if len(self.invalid_rows) < NAMED:
-            self.invalid_rows.append(
-                {
-                    "row": number,
-                    "reason": outcome.reason,
-                    "detail": outcome.detail,
-                    "dead_letter": outcome.decision_id,
-                }
-            )
 
 
 def to_inputs(
@@ -126,7 +123,14 @@ def to_inputs(
     _warn_of_unknown(rows)
     counter = RowCounter()
     reading = uuid4().hex
-    return [_input(values, source, counter, reading, submission) for values in rows]
+    inputs = []
+    for values in rows:
+        raw = _as_json(values)
+        kept = raw or _shown(values)
+        row = RawRow(kept, source, counter.count(kept), reading)
+        meaning = understand(row) if raw else InvalidInputError("not_json", NO_JSON)
+        inputs.append(Input(row, meaning, submission))
+    return inputs
 
 
 def _warn_of_unknown(rows: Iterable[object]) -> None:
@@ -154,20 +158,6 @@ def _kept(unknown: Iterable[str]) -> str:
     return f"unknown fields are kept as metadata: {', '.join(sorted(unknown)[:NAMED])}"
 
 
-def _input(
-    values: object,
-    source: str,
-    counter: RowCounter,
-    reading: str,
-    submission: Submission | None,
-) -> Input:
-    raw = _as_json(values)
-    kept = raw or _shown(values)
-    row = RawRow(kept, source, counter.count(kept), reading)
-    meaning = understand(row) if raw else InvalidInputError("not_json", NO_JSON)
-    return Input(row, meaning, submission)
-
-
 def _as_json(values: object) -> bytes | None:
     """A row as JSON bytes; None if JSON cannot express it.
 
@@ -187,14 +177,12 @@ def _as_json(values: object) -> bytes | None:
 
 def _as_python_writes(values: Mapping[Any, Any]) -> bytes | None:
     try:
-        return json.dumps(dict(values), default=_as_orjson_reads).encode()
+        # A value such as a time becomes the text that orjson writes.
+        return json.dumps(
+            dict(values), default=lambda value: orjson.loads(orjson.dumps(value))
+        ).encode()
     except (TypeError, ValueError, RecursionError):
         return None
-
-
-def _as_orjson_reads(value: object) -> object:
-    """A value, such as a time, as the text that orjson writes; TypeError if it cannot."""
-    return orjson.loads(orjson.dumps(value))
 
 
 def _shown(values: object) -> bytes:
@@ -326,7 +314,9 @@ def _remarks(
             continue
         remark = f"{_wrong(len(first), path)}: {advice(first, renames)}"
         remarks.append(remark)
-        if len(first) == FIRST_ROWS and not _goes_on(keep_going, remark):
+        if len(first) < FIRST_ROWS:
+            continue
+        if not (keep_going if isinstance(keep_going, bool) else keep_going(remark)):
             raise WrongFileError(f"{remark}. Nothing was kept; --keep-going reads it anyway")
     return remarks
 
@@ -336,10 +326,6 @@ def _wrong(count: int, path: str) -> str:
         return f"the only row of {path} is wrong"
     what = f"the first {count}" if count == FIRST_ROWS else f"the {count}"
     return f"none of {what} rows of {path} is right"
-
-
-def _goes_on(keep_going: KeepGoing, remark: str) -> bool:
-    return keep_going if isinstance(keep_going, bool) else keep_going(remark)
 
 
 def summarise(

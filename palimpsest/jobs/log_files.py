@@ -102,16 +102,11 @@ def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None)
             (folder / LOG_FILE).unlink(missing_ok=True)
             (folder / ACKNOWLEDGED_FILE).unlink(missing_ok=True)
             if first:
-                _remove(folder)
+                with suppress(OSError):  # it stays if another process has put something in it
+                    folder.rmdir()
         if isinstance(error, OSError):
             raise UsageError(f"{file} cannot be read: {error.strerror}") from error
         raise
-
-
-def _remove(folder: Path) -> None:
-    """Remove the folder if it is empty; it stays if another process has put something in it."""
-    with suppress(OSError):
-        folder.rmdir()
 
 
 def require_events(count: int, file: Path) -> None:

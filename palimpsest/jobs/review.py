@@ -116,14 +116,16 @@ async def review(
         if due is not None and waiting:
             took = round((time.perf_counter() - began) * 1000, 1)
             figures = {name: n - before[name] for name, n in result.figures().items()}
-            writer.ask(_record(owner, due, figures | {"duration_ms": took}))
+            writer.ask(
+                RunRequest(
+                    request_id=str(uuid4()),
+                    owner_id=owner,
+                    step=STEP,
+                    due=due,
+                    figures=figures | {"duration_ms": took},
+                )
+            )
     return result.document()
-
-
-def _record(owner_id: str, due: datetime, figures: Figures) -> RunRequest:
-    return RunRequest(
-        request_id=str(uuid4()), owner_id=owner_id, step=STEP, due=due, figures=figures
-    )
 
 
 def unreviewed(ledger: Ledger) -> Iterator[Edge]:

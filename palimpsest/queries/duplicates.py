@@ -26,8 +26,6 @@ _METHODS: dict[str, Method] = {
     "fallback_supersede": "cosine",
     "session_reject": "session_cosine",
 }
-HASH_TAG = "hash:sha256:"
-TAG_DIGITS = 16
 
 
 class DuplicateCheck(TypedDict):
@@ -113,4 +111,4 @@ def _require_valid(answer: Checked) -> None:
 
 def hash_tag(text_hash: str) -> str:
     """A memory's tag in the form of `namespaced`: `hash:sha256:` and 16 digits."""
-    return f"{HASH_TAG}{text_hash[:TAG_DIGITS]}"
+    return f"hash:sha256:{text_hash[:16]}"

@@ -11,7 +11,6 @@ from palimpsest.contracts.shown import Recalled
 from palimpsest.contracts.urn import Urn
 from palimpsest.projections.recall.filter import Filter
 from palimpsest.projections.recall.hits import RecallOptions
-from palimpsest.projections.recall.mentions import Mentioned
 from palimpsest.projections.shown.memory import iso_time
 from palimpsest.queries.recall import recall
 from palimpsest.streams.core.ledger import Ledger, Memory
@@ -75,7 +74,11 @@ def find(
     if "words" in by:
         index = reader.mention_indexes.of(ledger)
         mentions = index.find(query, namespace)
-        hits = [_mentioning(owner_id, one) for one in mentions if not wanted.hides(one.memory)]
+        hits = [
+            _hit(owner_id, one.memory, one.text, one.candidate_id, one.why)
+            for one in mentions
+            if not wanted.hides(one.memory)
+        ]
     if "meaning" in by:
         known = {hit["memory_id"] for hit in hits}
         options = RecallOptions(k, wanted, former=True, without=frozenset(known))
@@ -129,10 +132,6 @@ def _matched_by_words(hits: Iterable[Any]) -> Iterator[str]:
                 yield memory_id
             case _:
                 raise UsageError(NO_PLAN)
-
-
-def _mentioning(owner_id: str, found: Mentioned) -> Hit:
-    return _hit(owner_id, found.memory, found.text, found.candidate_id, found.why)
 
 
 def _near(ledger: Ledger, found: Recalled) -> Hit:

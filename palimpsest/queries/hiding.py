@@ -9,19 +9,8 @@ from palimpsest.streams.core.ledger import Ledger
 Answer = TypeVar("Answer")
 
 TEXTS = frozenset(
-    {
-        "assertion",
-        "because",
-        "face",
-        "joined_text",
-        "newer_text",
-        "older_text",
-        "one_text",
-        "other_text",
-        "reasoning",
-        "text",
-        "words",
-    }
+    "assertion because face joined_text newer_text older_text one_text other_text reasoning text"
+    " words".split()
 )
 """Fields of answers that hold a text, or what somebody wrote about one.
 

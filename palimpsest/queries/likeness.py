@@ -44,15 +44,14 @@ def across_namespaces(reader: Reader, owner_id: str, at_least: float, limit: int
     living = [
         memory
         for memory in ledger.memories()
-        if memory.living and not memory.has_expired(at) and _embedded(memory)
+        if memory.living
+        and not memory.has_expired(at)
+        and (vector := memory.face.vector) is not None
+        and vector.covers_text
     ]
     found = merge(_short(living, at_least), _long(living, at_least), key=lambda pair: -pair[0])
     across = (pair for pair in found if pair[1].namespace != pair[2].namespace)
     return [_shown(owner_id, *pair) for pair in islice(across, limit)]
-
-
-def _embedded(memory: Memory) -> bool:
-    return memory.face.vector is not None and memory.face.vector.covers_text
 
 
 def _vector(memory: Memory) -> Vector:

@@ -154,7 +154,9 @@ class _Story:
             together = self._memories(entry)
             evolve(self.ledger, recorded.event)
             if isinstance(recorded.event, Reversed) and len(together) == 1:
-                self._note_cut(entry)
+                parts = [frozenset(m.id for m in part.members) for part in self._memories(entry)]
+                if len(parts) == 2:
+                    self._cuts.append(_Cut(entry.event["position"], (parts[0], parts[1])))
             if isinstance(recorded.event, Decided):
                 entry.event["text"] = recorded.event.data.content.text
             self._steps.append(_Step(entry, self._then(entry)))
@@ -171,11 +173,6 @@ class _Story:
             for entry in entries
             if entry is not None
         }
-
-    def _note_cut(self, entry: TimelineEntry) -> None:
-        parts = [frozenset(m.id for m in part.members) for part in self._memories(entry)]
-        if len(parts) == 2:
-            self._cuts.append(_Cut(entry.event["position"], (parts[0], parts[1])))
 
     def of(self, memory: Memory) -> list[Happened]:
         """The events of today's members, and those of former members until they left."""

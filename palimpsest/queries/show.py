@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -133,17 +134,13 @@ def status(
 def status_as_of(reader: Reader, position: int) -> dict[str, Any]:
     """`status` as of a position of the log, without lag."""
     counts, kinds, judged = counts_as_of(reader, position)
-    policy = reader.policy_as_of(position)
+    policy, totals = reader.policy_as_of(position), asdict(counts)
+    waiting = totals.pop("waiting")
     return {
-        "candidates": counts.candidates,
-        "memories": counts.memories,
-        "joins": counts.joins,
-        "folded": counts.folded,
-        "pending": counts.pending,
-        "unembedded": counts.unembedded,
+        **totals,
         "invalid": kinds.get("invalid", 0),
         "decisions": kinds,
-        "judge": {"waiting": counts.waiting, **_rounded(judged)},
+        "judge": {"waiting": waiting, **_rounded(judged)},
         "position": position,
         "policy": {"name": policy.name, "hash": policy.hash, "exact": policy.exact},
         "lag": dict.fromkeys(reader.positions(), 0),

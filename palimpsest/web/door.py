@@ -19,6 +19,7 @@ from palimpsest.server.callers import Authenticator, Caller
 from palimpsest.server.gate import PAGES, admitted
 from palimpsest.server.problems import ProblemError, problem_of
 from palimpsest.settings.serve import Role
+from palimpsest.web import paths
 from palimpsest.web.banner import Banner, BannerLine
 from palimpsest.web.rendering import render
 from palimpsest.web.seen import seen_by
@@ -104,6 +105,7 @@ class Visit:
             path=self.request.url.path,
             banner=self.banner,
             nav=[page for page in NAV if self.sees_all or page[0] not in FOR_ALL_OWNERS],
+            paths=paths,
             **context,
         )
         return HTMLResponse(html, status, SECURITY)
@@ -155,7 +157,7 @@ class Door:
                 problem = problem_of(error)
                 if problem.status >= 500:
                     raise  # for the gate's log
-                return _problem_page(visit, problem)
+                return visit.page("problem.html", status=problem.status, problem=problem.document())
 
         self.routes.append(Route(f"{PAGES}{path}", endpoint, methods=[method]))
 
@@ -198,10 +200,6 @@ def require_csrf(visit: Visit, secret: str) -> None:
     given = visit.request.headers.get(CSRF_HEADER) or visit.form.get(CSRF_FIELD, "")
     if not hmac.compare_digest(given.encode(), secret.encode()):
         raise ProblemError(403, "forbidden", "the form is from another session: load it again")
-
-
-def _problem_page(visit: Visit, problem: ProblemError) -> Response:
-    return visit.page("problem.html", status=problem.status, problem=problem.document())
 
 
 def _form(request: Request) -> dict[str, str]:

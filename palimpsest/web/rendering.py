@@ -44,10 +44,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["shown"] = shown
-    made.filters["words"] = words
-    made.filters["excerpt"] = excerpt
-    made.filters["dollars"] = dollars
+    made.filters.update(shown=shown, words=words, excerpt=excerpt, dollars=dollars)
     made.globals.update(static=static_url, htmx_config=HTMX_CONFIG, longest_reason=LONGEST_REASON)
     return made
 

@@ -10,7 +10,6 @@ from starlette.responses import Response
 from palimpsest.auditing.foreseen import latest_certificate
 from palimpsest.server.gate import PAGES
 from palimpsest.server.problems import ProblemError
-from palimpsest.web import paths
 from palimpsest.web.board.answers import CHOICES
 from palimpsest.web.board.board import ReviewBoard
 from palimpsest.web.board.waiting import Key, QueueFilter, wanted_of
@@ -72,15 +71,11 @@ class PairsPage:
     async def _shown(self, visit: Visit, wanted: QueueFilter) -> Response:
         values = await self._board.next(_session(visit), wanted)
         if visit.is_partial:
-            return visit.page(
-                "board.html", wanted=wanted, here=_path(wanted), paths=paths, **values
-            )
+            return visit.page("board.html", wanted=wanted, here=_path(wanted), **values)
         proven = None
         if visit.sees_all:
             proven = await visit.store.call(lambda store: latest_certificate(store.reader.log))
-        return visit.page(
-            "review.html", wanted=wanted, here=_path(wanted), paths=paths, proven=proven, **values
-        )
+        return visit.page("review.html", wanted=wanted, here=_path(wanted), proven=proven, **values)
 
 
 def add(door: Door, board: ReviewBoard) -> None:

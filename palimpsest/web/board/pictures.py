@@ -8,9 +8,9 @@ from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.evidence import Cue
 from palimpsest.queries.path import path
-from palimpsest.streams.core.ledger import Entry, Memory
+from palimpsest.streams.core.ledger import Entry
 from palimpsest.streams.core.moment import moment
-from palimpsest.streams.guard.places import CuePlace, cue_places
+from palimpsest.streams.guard.places import cue_places
 from palimpsest.web.board.answers import Sides
 from palimpsest.web.board.waiting import WaitingPair
 from palimpsest.web.board.word_diff import Piece, cue_kind, word_diff
@@ -25,7 +25,11 @@ MOST_MEMBERS = 12
 def picture(store: Palimpsest, pair: WaitingPair, sides: Sides) -> dict[str, Any]:
     """Everything on the page of a pair, by the names of its template."""
     texts = pair.older_text or sides.older.text, pair.newer_text or sides.newer.text
-    old, new = word_diff(*texts, _cue_places(pair, sides, *texts))
+    vectors = (sides.older.distinct.vector, sides.newer.distinct.vector)
+    unknown_old, unknown_new = (vector.unknown if vector is not None else () for vector in vectors)
+    cues = [Cue(cue) for cue in pair.cues]
+    old, new = word_diff(*texts, cue_places(*texts, cues, unknown=(unknown_old, unknown_new)))
+    memory = sides.older.memory
     join = sides.ledger.edges.get(pair.decision_id)
     few = sides.ledger.seen <= FEW_EVENTS
     return {
@@ -34,8 +38,13 @@ def picture(store: Palimpsest, pair: WaitingPair, sides: Sides) -> dict[str, Any
         "older": _side(store, sides.older, old, own_text=pair.older_text is not None),
         "newer": _side(store, sides.newer, new, own_text=pair.newer_text is not None),
         "cues": [(cue, cue_kind(cue)) for cue in pair.cues],
-        "memory": _memory(sides.older.memory),
-        "together": sides.older.memory is sides.newer.memory,
+        "memory": {
+            "memory_id": memory.id,
+            "face": memory.text,
+            "size": len(memory.members),
+            "members": [entry.text for entry in memory.members[:MOST_MEMBERS]],
+        },
+        "together": memory is sides.newer.memory,
         "steps": path(store.reader, pair.decision_id, sides.newer, sides.older, join),
         "removal": removal(store, pair) if few else None,
     }
@@ -53,20 +62,8 @@ def removal(store: Palimpsest, pair: WaitingPair) -> dict[str, Any]:
         foreseen = store.unmerge(decision_id=pair.decision_id, by="person", dry_run=True)
     except RefusedError as refused:
         return {**nothing, "refused": refused.detail}
-    return {
-        **nothing,
-        "memories": foreseen["memories"],
-        "consequences": foreseen.get("consequences", []),
-    }
-
-
-def _cue_places(
-    pair: WaitingPair, sides: Sides, older: str, newer: str
-) -> tuple[list[CuePlace], list[CuePlace]]:
-    vectors = (sides.older.distinct.vector, sides.newer.distinct.vector)
-    old, new = (vector.unknown if vector is not None else () for vector in vectors)
-    cues = [Cue(cue) for cue in pair.cues]
-    return cue_places(older, newer, cues, unknown=(old, new))
+    later = foreseen.get("consequences", [])
+    return {**nothing, "memories": foreseen["memories"], "consequences": later}
 
 
 def _side(
@@ -82,13 +79,4 @@ def _side(
         "source": entry.fields.source,
         "session": entry.fields.session_id,
         "ending": ending_of(entry, store.reader.clock()),
-    }
-
-
-def _memory(memory: Memory) -> dict[str, Any]:
-    return {
-        "memory_id": memory.id,
-        "face": memory.text,
-        "size": len(memory.members),
-        "members": [entry.text for entry in memory.members[:MOST_MEMBERS]],
     }

@@ -26,7 +26,6 @@ from palimpsest.projections.duckdb.activity import (
 )
 from palimpsest.server.callers import Caller
 from palimpsest.server.problems import ProblemError
-from palimpsest.web import paths
 from palimpsest.web.door import Door, Visit
 from palimpsest.web.seen import seen_by
 
@@ -152,7 +151,6 @@ async def _days(visit: Visit) -> Response:
         words=WORDS,
         earlier=earlier,
         later=min(later, today) if view.last < today else None,
-        paths=paths,
     )
 
 
@@ -166,7 +164,6 @@ async def _day(visit: Visit) -> Response:
         earlier=day - timedelta(days=1),
         later=day + timedelta(days=1) if day < datetime.now(UTC).date() else None,
         limit=LISTED,
-        paths=paths,
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice, pairwise
 from math import inf
 
@@ -262,16 +263,13 @@ async def _memory(visit: Visit) -> Response:
         memory_id=found.found["memory_id"],
         view=found,
         timeline=found.timeline,
-        paths=paths,
     )
 
 
 async def _timeline(visit: Visit) -> Response:
     owner_id, memory_id = visit.owner(), visit.ids["memory"]
     found = await visit.store.call(timeline, owner_id, memory_id, _part(visit))
-    return visit.page(
-        "timeline.html", owner_id=owner_id, memory_id=memory_id, timeline=found, paths=paths
-    )
+    return visit.page("timeline.html", owner_id=owner_id, memory_id=memory_id, timeline=found)
 
 
 async def _shown(visit: Visit) -> Response:
@@ -284,40 +282,41 @@ async def _shown(visit: Visit) -> Response:
         memory_id=visit.ids["memory"],
         shown=shown,
         shown_members=SHOWN_MEMBERS,
-        paths=paths,
     )
 
 
 async def _pin(visit: Visit) -> Response:
     owner_id, memory_id = visit.owner(), visit.ids["memory"]
 
-    def done(store: Palimpsest) -> tuple[int, int]:
-        """Pin it; returns the log's positions before and after."""
+    def pinned(store: Palimpsest) -> None:
         own, _ = _own(store, owner_id, memory_id)
-        before = store.position
         pin(store, own, visit.form.get("until", ""), visit.caller.name, reason_in(visit.form))
-        return before, store.position
 
-    since, until = map(str, await visit.store.call(done))
-    return visit.to(paths.memory(owner_id, memory_id, since=since, until=until))
+    return await _show_effect(visit, pinned)
 
 
 async def _carry_out(visit: Visit) -> Response:
-    owner_id, some_id = visit.owner(), visit.form.get("id", "")
-
-    def done(store: Palimpsest) -> tuple[int, int]:
-        """Undo it; returns the log's positions before and after."""
-        before = store.position
-        carry_out(
-            store,
-            owner_id,
-            some_id,
+    return await _show_effect(
+        visit,
+        partial(
+            carry_out,
+            owner_id=visit.owner(),
+            some_id=visit.form.get("id", ""),
             with_consequences=visit.form.get("consequences") == "1",
             token=visit.form.get("token", ""),
             actor=visit.caller.name,
             because=reason_in(visit.form),
-        )
+        ),
+    )
+
+
+async def _show_effect(visit: Visit, change: Callable[[Palimpsest], object]) -> Response:
+    """Make a change, and show the memory with what it did, by the log's positions around it."""
+
+    def done(store: Palimpsest) -> tuple[int, int]:
+        before = store.position
+        change(store)
         return before, store.position
 
     since, until = map(str, await visit.store.call(done))
-    return visit.to(paths.memory(owner_id, visit.ids["memory"], since=since, until=until))
+    return visit.to(paths.memory(visit.owner(), visit.ids["memory"], since=since, until=until))

@@ -92,7 +92,6 @@ async def _owners(visit: Visit) -> Response:
         owners=owners[:OWNERS],
         more=owners[OWNERS - 1] if len(owners) > OWNERS else None,
         wanted=wanted,
-        paths=paths,
     )
 
 
@@ -160,5 +159,4 @@ def _page(
         wanted=wanted,
         how=how,
         ways=get_args(How),
-        paths=paths,
     )

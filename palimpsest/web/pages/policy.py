@@ -17,7 +17,6 @@ from palimpsest.projections.duckdb.activity import WHOLE, OutcomeCount, Scored, 
 from palimpsest.server.callers import Caller
 from palimpsest.server.problems import not_found
 from palimpsest.streams.policies.explain import explain
-from palimpsest.web import paths
 from palimpsest.web.door import Door, Visit
 from palimpsest.web.seen import seen_by
 
@@ -95,9 +94,9 @@ async def _policies(visit: Visit) -> Response:
         return now, [other for name, other in others.items() if name != now.hash]
 
     now, others = await visit.store.call(known)
-    return visit.page("policies.html", now=now, others=others, paths=paths)
+    return visit.page("policies.html", now=now, others=others)
 
 
 async def _policy(visit: Visit) -> Response:
     found = await visit.store.call(view, visit.caller, visit.ids["policy"])
-    return visit.page("policy.html", view=found, families=[*FAMILIES], paths=paths)
+    return visit.page("policy.html", view=found, families=[*FAMILIES])

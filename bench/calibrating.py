@@ -12,7 +12,7 @@ from bench.sentences import sentences
 from palimpsest.evaluation.calibrate import ErrorBudget, calibrate, chosen
 from palimpsest.evaluation.labelled import LabelledPair, read_pairs
 from palimpsest.evaluation.trial import TrialVectors
-from palimpsest.streams.embedder import load_engine
+from palimpsest.streams.embedder import ignore_progress, load_engine
 from palimpsest.streams.policies import load_policy
 
 BUDGET = ErrorBudget(0.005, 0.05, 0.95)
@@ -26,10 +26,10 @@ def calibrates(scale: Scale) -> list[Measured]:
     vectors.embed(["the engine is warm"])
     begun = time.process_time()
     counted = [pair for half in chosen(pairs) for pair in half]
-    vectors.prepare((text for pair in counted for text in (pair.a, pair.b)), _quiet)
+    vectors.prepare((text for pair in counted for text in (pair.a, pair.b)), ignore_progress)
     embedding = time.process_time() - begun
     data = {"digest": "sha256:bench", "date": "2026-01-01"}
-    answer, _ = calibrate(pairs, load_policy("standard"), vectors, BUDGET, data, _quiet)
+    answer, _ = calibrate(pairs, load_policy("standard"), vectors, BUDGET, data, ignore_progress)
     whole = time.process_time() - begun
     note = f"{len(pairs):,} pairs in {len(counted):,} groups, processor time, embedding included"
     measured = [
@@ -65,7 +65,3 @@ def _made_up() -> Iterator[LabelledPair]:
         same = number % 2 == 0
         b = f"{a}." if same else f"{a}7"
         yield LabelledPair(str(number), a, b, "same" if same else "different")
-
-
-def _quiet(_what: str, _share: float | None) -> None:
-    """Ignore progress."""

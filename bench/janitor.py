@@ -24,7 +24,7 @@ from palimpsest.contracts.policy import TokenDedupe
 from palimpsest.jobs.dedupe import Wanted, dedupe
 from palimpsest.streams.core.text import normalise
 from palimpsest.streams.dedupe.key_tokens import key_tokens, sharing_pairs
-from palimpsest.streams.embedder import load_engine
+from palimpsest.streams.embedder import ignore_progress, load_engine
 from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.policies import load_policy
 
@@ -73,11 +73,7 @@ class _Store(Palimpsest):
 
     def run(self, judge: _AtOnce) -> dict[str, Any]:
         """Run the janitor, without setting up the judge."""
-        return asyncio.run(dedupe(self.writer, judge, Wanted(datetime.now(UTC)), _ignore_progress))
-
-
-def _ignore_progress(_what: str, _share: float | None) -> None:
-    """Ignore progress."""
+        return asyncio.run(dedupe(self.writer, judge, Wanted(datetime.now(UTC)), ignore_progress))
 
 
 def janitor(scale: Scale) -> list[Measured]:

@@ -67,7 +67,3 @@ class Attribution(TypedDict, total=False):
 
     actor: str | None
     because: str | None
-
-
-def ignore_progress(_what: str, _share: float | None) -> None:
-    """Ignore progress."""

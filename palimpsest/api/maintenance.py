@@ -19,6 +19,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requested import request_id
 from palimpsest.jobs import log_files as exchange
 from palimpsest.jobs.embed import policy_request
+from palimpsest.streams.embedder import ignore_progress
 from palimpsest.streams.home_path import expand_home
 from palimpsest.streams.log.dead_letters import DeadLetterState
 from palimpsest.streams.policies import load_policy
@@ -56,7 +57,7 @@ class Maintenance(OpenedStore):
         Its calls are `open`, `next`, `label`, `status`, `certify` and `check`. Keep it while you
         label, because it caches what it has read. `actor` is recorded with its requests.
         """
-        return Audits(self._writer, self.turn.lock, progress, actor)
+        return Audits(self._writer, self.turn.lock, progress or ignore_progress, actor)
 
     @property
     def policy(self) -> Policy:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypedDict, Unpack, get_args
 
 from pydantic import AfterValidator, Field, JsonValue
 
-from palimpsest.api.arguments import Id, Time, Words, ignore_progress, optional_moment
+from palimpsest.api.arguments import Id, Time, Words, optional_moment
 from palimpsest.api.calls import check_calls, takes_own_turns
 from palimpsest.api.opened import OpenedStore
 from palimpsest.auditing.foreseen import labels_needed, last_certified
@@ -43,7 +43,7 @@ from palimpsest.queries.memories import find_memory, history_of, page_of
 from palimpsest.queries.recall import recall
 from palimpsest.queries.triangles import Triangle, triangles
 from palimpsest.queries.why import Explanation, WhyNot, why, why_not
-from palimpsest.streams.embedder import Progress
+from palimpsest.streams.embedder import Progress, ignore_progress
 from palimpsest.streams.log.as_of import AsOf
 from palimpsest.streams.policies import load_policy
 

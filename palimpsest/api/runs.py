@@ -9,7 +9,7 @@ from typing import Annotated, Any, Unpack
 
 from pydantic import Field
 
-from palimpsest.api.arguments import Attribution, Id, Time, ignore_progress, optional_moment
+from palimpsest.api.arguments import Attribution, Id, Time, optional_moment
 from palimpsest.api.calls import check_calls, run_to_end
 from palimpsest.api.opened import late_settings
 from palimpsest.api.statements import Statements
@@ -45,8 +45,7 @@ from palimpsest.jobs.questions import TableQuestions, TableReading, call_here
 from palimpsest.jobs.review import review
 from palimpsest.queries.ids import require_owned
 from palimpsest.streams.core.text import verbatim_hash
-from palimpsest.streams.dedupe import Progress as BatchProgress
-from palimpsest.streams.embedder import EmbedderSettings, EmbedFunction
+from palimpsest.streams.embedder import EmbedderSettings, EmbedFunction, Progress, ignore_progress
 from palimpsest.streams.judge.batching import PATIENCE_SECONDS, Batcher, BatchSettings
 from palimpsest.streams.judge.own import JudgeFunction
 from palimpsest.streams.judge.settings import JudgeSettings
@@ -121,7 +120,7 @@ class Runs(Statements):
         plan: str | None = None,
         due: Time | None = None,
         judge: JudgeSettings | JudgeFunction | None = None,
-        progress: BatchProgress = ignore_progress,
+        progress: Progress = ignore_progress,
         **attribution: Unpack[Attribution],
     ) -> dict[str, Any]:
         """Run the policy's batch rules, over one owner's memories if `owner_id` is given.
@@ -154,7 +153,7 @@ class Runs(Statements):
         owner_id: Name | None = None,
         due: Time | None = None,
         judge: JudgeSettings | JudgeFunction | None = None,
-        progress: BatchProgress = ignore_progress,
+        progress: Progress = ignore_progress,
     ) -> dict[str, Any]:
         """Review all rejections, or those of one owner; a run `due` at a time is done once.
 

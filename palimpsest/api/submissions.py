@@ -9,7 +9,7 @@ from typing import Annotated, Any, Unpack
 
 from pydantic import Field
 
-from palimpsest.api.arguments import Attribution, Id, Place, ignore_progress
+from palimpsest.api.arguments import Attribution, Id, Place
 from palimpsest.api.calls import check_calls, run_to_end, takes_own_turns
 from palimpsest.api.offers import Candidate, Candidates, IfInvalid, Offer, fields_of, read_offer
 from palimpsest.api.opened import OpenedStore, late_settings
@@ -36,7 +36,7 @@ from palimpsest.queries.duplicates import DedupResult, DuplicateCheck, dedup_res
 from palimpsest.queries.ids import require_owned
 from palimpsest.sources import SourcePlace as ImportPlace
 from palimpsest.sources.contract import Trust
-from palimpsest.streams.embedder import Progress
+from palimpsest.streams.embedder import Progress, ignore_progress
 from palimpsest.streams.extract.conversation import wrong_time
 from palimpsest.streams.intake import Form, Prepared
 from palimpsest.streams.judge.settings import JudgeSettings

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
 
-from palimpsest.auditing.joins import PairTexts, Progress, Sealed
+from palimpsest.auditing.joins import PairTexts, Sealed
 from palimpsest.auditing.order import rank_of
 from palimpsest.contracts.events import RANKS
 from palimpsest.contracts.identity import event_id, token_of
 from palimpsest.evaluation.automatic import standing
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.separations import separation
+from palimpsest.streams.embedder import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +91,11 @@ def _pair(owner: str, one: Entry, two: Entry, score: float | None) -> ApartPair:
 
 def _are_apart(ledger: Ledger, one: Entry, two: Entry) -> bool:
     """Whether two current texts are in two memories, and no person or review keeps them apart."""
-    if not (_is_current(one) and _is_current(two)) or one.memory is two.memory:
+    both_current = one.distinct.current is one and two.distinct.current is two
+    if not both_current or one.memory is two.memory:
         return False
     holds = separation(ledger, one, two)
     return holds is None or RANKS[holds.rank] < RANKS["review"]
-
-
-def _is_current(entry: Entry) -> bool:
-    """Whether a candidate is the one that stands for its text."""
-    return entry.distinct.current is entry
 
 
 def _current(ledger: Ledger, namespace: str) -> list[Entry]:
@@ -140,14 +137,9 @@ def _drawn(
         current = _current(ledger, namespace)
         found = dict[str, ApartPair]()
         while len(found) < min(number, weights[owner, namespace]):
-            one, two = _two_of(random, current)
+            one, two = random.sample(current, 2)
             if one.memory is not two.memory:
                 pair = _pair(owner, one, two, None)
                 if pair.id not in near:
                     found[pair.id] = pair
         yield from found.values()
-
-
-def _two_of(random: Random, entries: Sequence[Entry]) -> tuple[Entry, Entry]:
-    one, two = random.sample(range(len(entries)), 2)
-    return entries[one], entries[two]

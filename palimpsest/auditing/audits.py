@@ -14,8 +14,6 @@ from palimpsest.auditing.forecast import SHARES, TARGETS, LabelsForeseen, forese
 from palimpsest.auditing.joins import (
     AuditedJoin,
     AuditScope,
-    PairTexts,
-    Progress,
     Sealed,
     population_digest,
 )
@@ -48,6 +46,7 @@ from palimpsest.contracts.requests import (
     OpenAuditRequest,
     UnmergeRequest,
 )
+from palimpsest.streams.embedder import Progress, ignore_progress
 
 QUESTIONS: dict[FaceRule, str] = {
     "repeat": "The older text stays."
@@ -59,12 +58,6 @@ QUESTIONS: dict[FaceRule, str] = {
     "text": "One text was written from both. Does it add or lose anything?",
 }
 """The question about a join for an auditor, depending on which text speaks."""
-WRONG_IF: dict[FaceRule, str] = {
-    "repeat": "wrong if it does",
-    "keep": "wrong if it does",
-    "take": "wrong if it does neither",
-    "text": "wrong if it does",
-}
 FOR_DETECTION = 0.2
 """The share of the error probability that is reserved for what the auditor misses."""
 
@@ -171,10 +164,6 @@ class _Opened:
     so_far: AuditProgress | None = None
 
 
-def _quiet(_what: str, _share: float | None) -> None:
-    """Ignore progress."""
-
-
 class Audits:
     """The audits of a store (docs/proof.md): every call names one, or means the latest.
 
@@ -186,10 +175,10 @@ class Audits:
         self,
         writer: StoreWriter,
         turn: AbstractContextManager[Any] | None = None,
-        progress: Progress | None = None,
+        progress: Progress = ignore_progress,
         actor: str | None = None,
     ) -> None:
-        self._log = RecordedAudits(writer, turn or nullcontext(), progress or _quiet, actor)
+        self._log = RecordedAudits(writer, turn or nullcontext(), progress, actor)
         self._writer = writer
         self._kept: dict[str, _Opened] = {}
         self.recall = Recalls(self._log)
@@ -508,7 +497,17 @@ class Audits:
             join = opened.joins[pair]
             face, now = join.face, self._writer.reader.ledger(join.owner_id)
             texts = opened.sealed.texts(join, now)
-        return _shown(audit.id, pair, given + 1, face, texts)
+        return {
+            "audit": audit.id,
+            "pair": pair,
+            "number": given + 1,
+            "kind": face,
+            "question": QUESTIONS[face],
+            "wrong_if": "wrong if it does neither" if face == "take" else "wrong if it does",
+            "older": texts.older,
+            "newer": texts.newer,
+            "composed": texts.composed if face == "text" else None,
+        }
 
     def _unmerge(
         self, join: AuditedJoin, audit_id: str, because: str | None, actor: str | None
@@ -563,20 +562,6 @@ def _require_shares(target: float, confidence: float, probes: int) -> None:
         raise UsageError(f"a confidence of {confidence:g}: it must be at least .5 and below 1")
     if probes < 0:
         raise UsageError("--probes: give a number of pairs, 0 for none")
-
-
-def _shown(audit: str, pair: str, number: int, kind: FaceRule, texts: PairTexts) -> AuditQuestion:
-    return {
-        "audit": audit,
-        "pair": pair,
-        "number": number,
-        "kind": kind,
-        "question": QUESTIONS[kind],
-        "wrong_if": WRONG_IF[kind],
-        "older": texts.older,
-        "newer": texts.newer,
-        "composed": texts.composed if kind == "text" else None,
-    }
 
 
 def _not_proven(tally: AuditTally) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, TypedDict
 
-from palimpsest.auditing.joins import AuditedJoin, AuditScope, Progress, Sealed
+from palimpsest.auditing.joins import AuditedJoin, AuditScope, Sealed
 from palimpsest.auditing.state import Audit
 from palimpsest.backends.reader import Reader
 from palimpsest.contracts.counting import counted
 from palimpsest.contracts.events import CertifiedData
 from palimpsest.contracts.policy import Policy
 from palimpsest.evaluation.automatic import standing
+from palimpsest.streams.embedder import Progress
 from palimpsest.streams.guard import guard_hash, tables_of
 
 

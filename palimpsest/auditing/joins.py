@@ -5,7 +5,7 @@ An owner is folded up to the position, so the answer is the same at any later ti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -25,11 +25,11 @@ from palimpsest.evaluation.evaluate import ENGLISH, OTHER
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.faces import standing_text
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.embedder import Progress
 from palimpsest.streams.garbage import collector_at_rest
 from palimpsest.streams.guard import kept_reading
 from palimpsest.streams.log.log import Log
 
-Progress = Callable[[str, float | None], None]
 Made = dict[str, str]
 """What made a join: its value for each kind of stratum."""
 
@@ -171,6 +171,8 @@ def _audited(owner_id: str, edge: Edge, evidence: Evidence | None) -> AuditedJoi
 def _made(edge: Edge, evidence: Evidence | None) -> Made:
     vector, verdicts = edge.newer.distinct.vector, evidence.verdicts if evidence else ()
     verdict = deciding(verdicts, edge.older.id) if edge.rank == "judge" else None
+    texts = edge.older.text, edge.newer.text
+    english = all(kept_reading(text).is_english for text in texts)
     values = {
         "decision": edge.decision,
         "policy": edge.policy,
@@ -178,15 +180,9 @@ def _made(edge: Edge, evidence: Evidence | None) -> Made:
         "embedder": vector.model if vector else None,
         "judge": verdict.model if verdict else None,
         "prompt": verdict.prompt if verdict else None,
-        "language": _language(edge),
+        "language": ENGLISH if english else OTHER,
     }
     return {kind: value for kind, value in values.items() if value is not None}
-
-
-def _language(edge: Edge) -> str:
-    """`ENGLISH` if the guard reads both texts as English, else `OTHER`."""
-    texts = edge.older.text, edge.newer.text
-    return ENGLISH if all(kept_reading(text).is_english for text in texts) else OTHER
 
 
 def _evidence(event: AnyEvent) -> dict[str, Evidence]:

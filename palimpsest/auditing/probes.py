@@ -17,7 +17,6 @@ from palimpsest.auditing.joins import AuditedJoin, PairTexts, Sealed, composed_t
 from palimpsest.auditing.order import rank_of, sealed_order
 from palimpsest.contracts.events import RANKS, FaceRule
 from palimpsest.contracts.identity import event_id, token_of
-from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.separations import separation
 
 MOST = 100
@@ -121,14 +120,10 @@ def _separations(sealed: Sealed, known: Collection[str]) -> Iterator[_Pair]:
         ]
         for ends in dict.fromkeys(stated):
             older, newer = sorted((ledger.entries[end] for end in ends), key=lambda end: end.place)
-            if _are_known_apart(ledger, older, newer):
+            holds = separation(ledger, older, newer)
+            known_apart = holds is not None and RANKS[holds.rank] >= RANKS["review"]
+            if known_apart and older.living and newer.living:
                 yield _Pair(owner, older.text, newer.text)
-
-
-def _are_known_apart(ledger: Ledger, older: Entry, newer: Entry) -> bool:
-    holds = separation(ledger, older, newer)
-    known = holds is not None and RANKS[holds.rank] >= RANKS["review"]
-    return known and older.living and newer.living
 
 
 def _near_misses(sealed: Sealed, joins: Sequence[AuditedJoin], most: int) -> list[_Pair]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from palimpsest.auditing.joins import AuditScope, Progress, Sealed
+from palimpsest.auditing.joins import AuditScope, Sealed
 from palimpsest.auditing.state import Audit, audits_of
 from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.errors import RefusedError, UsageError
@@ -21,6 +21,7 @@ from palimpsest.contracts.events import (
 )
 from palimpsest.contracts.requested import request_id
 from palimpsest.contracts.requests import LabelAuditRequest
+from palimpsest.streams.embedder import Progress
 
 
 class RecordedAudits:

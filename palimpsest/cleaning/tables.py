@@ -17,7 +17,7 @@ from palimpsest.cleaning.within import LEAST_WITHIN
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.policy import Policy
 from palimpsest.process.parameters import check_arguments
-from palimpsest.streams.embedder import Engine, Progress
+from palimpsest.streams.embedder import Engine, Progress, ignore_progress
 from palimpsest.streams.intake import refuse_repeated_names
 from palimpsest.streams.policies import load_policy
 
@@ -76,7 +76,9 @@ def clean(
 
         return embedder.load_engine(known.model)
 
-    found = find_duplicates(map(columns.row, _values(rows)), rules, load, progress or _ignore)
+    found = find_duplicates(
+        map(columns.row, _values(rows)), rules, load, progress or ignore_progress
+    )
     kept = [row for row in range(len(found.texts.of)) if row not in found.stays]
     return CleanedTable(
         rows=[rows[row] for row in kept] if table is None else rows_kept(table, kept),
@@ -134,7 +136,3 @@ def _values(rows: Any) -> Iterator[Any]:
         return
     for batch in rows.to_batches():
         yield from batch_values(batch)
-
-
-def _ignore(_what: str, _share: float | None) -> None:
-    """Ignore progress."""

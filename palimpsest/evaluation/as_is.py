@@ -24,7 +24,8 @@ from palimpsest.evaluation.labelled import LabelledPair
 from palimpsest.evaluation.rates import p_value
 from palimpsest.evaluation.rules import joins_from
 from palimpsest.evaluation.thresholds import Test, ThresholdStep
-from palimpsest.evaluation.trial import Progress, TrialVectors
+from palimpsest.evaluation.trial import TrialVectors
+from palimpsest.streams.embedder import Progress
 
 
 def calibrate_as_is(

@@ -35,6 +35,7 @@ from palimpsest.contracts.wire import Recorded
 from palimpsest.evaluation.automatic import CertifiedJoins
 from palimpsest.evaluation.other_vectors import with_vectors_of
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.embedder import Progress
 from palimpsest.streams.garbage import collector_at_rest
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.replay.another_policy import AnotherPolicy
@@ -44,8 +45,6 @@ PARTS = 8
 """Parts into which each process's owners are divided; progress is reported after each part."""
 MOST_EXAMPLES = 5
 """Examples of each change, and of memories that split or unite."""
-
-Progress = Callable[[str, float | None], None]
 
 
 class Example(TypedDict):

@@ -45,7 +45,8 @@ from palimpsest.evaluation.thresholds import (
     levels_at_least,
     taken_by,
 )
-from palimpsest.evaluation.trial import Progress, Trial, TrialVectors
+from palimpsest.evaluation.trial import Trial, TrialVectors
+from palimpsest.streams.embedder import Progress
 from palimpsest.streams.guard import guard_hash, tables_of
 from palimpsest.streams.judge.certificate import CertifiedAnswer, JudgeCertificate
 

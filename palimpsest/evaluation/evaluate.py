@@ -17,7 +17,8 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.evaluation.groups import groups_of
 from palimpsest.evaluation.labelled import Label, LabelledMember, LabelledPair
 from palimpsest.evaluation.rates import Agreement, b_cubed, lower_bound, pairwise, upper_bound
-from palimpsest.evaluation.trial import Fate, Progress, Stream, Trial, TrialDecision, TrialVectors
+from palimpsest.evaluation.trial import Fate, Stream, Trial, TrialDecision, TrialVectors
+from palimpsest.streams.embedder import Progress
 from palimpsest.streams.guard import Reading, Tables, compare, guard_hash, kept_reading, tables_of
 
 ENGLISH, OTHER = "en", "other"
@@ -147,7 +148,7 @@ def _counts_by(
 def _seen(
     pair: LabelledPair, both: Sequence[TrialDecision], vectors: TrialVectors, tables: Tables
 ) -> Seen:
-    worse = _worse(pair, both)
+    worse = max(both, key=lambda decision: _FROM_BEST[pair.label].index(decision.fate))
     one, other = (_reading(text, vectors, tables) for text in (pair.a, pair.b))
     cues = tuple(map(str, compare(one, other).cues)) or (NO_CUE,)
     near = both[0].neighbour or both[1].neighbour
@@ -174,11 +175,6 @@ _FROM_BEST: dict[str, tuple[Fate, ...]] = {
     "different": ("kept", "asked", "exact", "joined"),
     "related": ("kept", "asked", "exact", "joined"),
 }
-
-
-def _worse(pair: LabelledPair, both: Sequence[TrialDecision]) -> TrialDecision:
-    from_best = _FROM_BEST[pair.label]
-    return max(both, key=lambda decision: from_best.index(decision.fate))
 
 
 def _reading(text: str, vectors: TrialVectors, tables: Tables) -> Reading:

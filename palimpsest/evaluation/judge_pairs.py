@@ -33,7 +33,9 @@ async def ask_about_pairs(
     rules = rules.model_copy(update={"most": min(rules.most, BATCH_SIZE)})
     judge = Judge.beside(folder, rules, asked, lambda: datetime.now(UTC), name=name)
     async with judge:
-        verdicts = await judge.compare_once([_as_asked(pair) for pair in pairs])
+        verdicts = await judge.compare_once(
+            [JudgedPair(Side("a", pair.a, _OLDER), Side("b", pair.b, _NEWER)) for pair in pairs]
+        )
     return [pair.judged(verdict) for pair, verdict in zip(pairs, verdicts, strict=True)]
 
 
@@ -42,7 +44,3 @@ def rows_of(pairs: Sequence[LabelledPair]) -> Iterator[bytes]:
     for pair in pairs:
         row = {name: value for name, value in pair._asdict().items() if value is not None}
         yield orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
-
-
-def _as_asked(pair: LabelledPair) -> JudgedPair:
-    return JudgedPair(Side("a", pair.a, _OLDER), Side("b", pair.b, _NEWER))

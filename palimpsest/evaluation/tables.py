@@ -20,7 +20,6 @@ CLUSTER_RATES = (
     *("pairwise P", "pairwise R", "B³ P", "B³ R", "asked"),
 )
 CALIBRATION = ("answer", "score", "language", "threshold", "wrong", "bound", "held out", "bound")
-_RATES = ("precision", "recall")
 SHOWN = 100
 """Number of characters shown of an example's text in a table; `--json` has all of it."""
 
@@ -61,7 +60,8 @@ def _rates(counts: Mapping[str, Any]) -> list[str]:
 def _clusters(answer: Mapping[str, Any]) -> ReportTable:
     rows: list[list[str]] = []
     for order in answer["orders"]:
-        agreed = [order[kind][rate] for kind in ("pairwise", "b_cubed") for rate in _RATES]
+        kinds = ("pairwise", "b_cubed")
+        agreed = [order[kind][rate] for kind in kinds for rate in ("precision", "recall")]
         rates = (f"{rate:.4f}" for rate in agreed)
         rows.append(
             [

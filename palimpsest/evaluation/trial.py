@@ -21,7 +21,7 @@ from palimpsest.contracts.evidence import Evidence, Neighbour
 from palimpsest.contracts.policy import Policy
 from palimpsest.evaluation.labelled import LabelledMember, LabelledPair
 from palimpsest.streams.embedded.pipeline import WINDOW
-from palimpsest.streams.embedder import Embedder, Embedding, Engine
+from palimpsest.streams.embedder import Embedder, Embedding, Engine, Progress
 from palimpsest.streams.intake import RawRow, prepare
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.commit import Commit
@@ -29,7 +29,6 @@ from palimpsest.streams.write.inputs import Input
 from palimpsest.streams.write.owners import Owners
 from palimpsest.streams.write.writer import Writer
 
-Progress = Callable[[str, float | None], None]
 Fate = Literal["exact", "joined", "asked", "kept"]
 """The fate of a newcomer: an exact repeat, joined by a rule, referred to the judge, or kept."""
 

@@ -32,7 +32,8 @@ def lighten_lancedb() -> None:
         sys.meta_path.insert(0, _LeftOut(CATALOGUES))
     if sys.version_info < (3, 12) and CHECKS not in sys.modules:  # later versions check nothing
         checks = ModuleType(CHECKS)
-        vars(checks).update(override=_unchecked, EnforceOverrides=type("EnforceOverrides", (), {}))
+        nothing = type("EnforceOverrides", (), {})
+        vars(checks).update(override=lambda method: method, EnforceOverrides=nothing)
         sys.modules[CHECKS] = checks
 
 
@@ -85,10 +86,6 @@ class _Empty(ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         return type(name, (), {"__init__": _refuse, "__module__": self.__name__})
-
-
-def _unchecked(method: Any) -> Any:
-    return method
 
 
 def _refuse(self: object, *_: object, **__: object) -> NoReturn:

@@ -15,18 +15,7 @@ from types import TracebackType
 from palimpsest.contracts.errors import PalimpsestError
 
 FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-CHATTY = (
-    "aiokafka",
-    "faust",
-    "mode",
-    "asyncio",
-    "aiohttp",
-    "anthropic",
-    "openai",
-    "httpx2",
-    "httpcore2",
-    "uvicorn",
-)
+CHATTY = "aiokafka faust mode asyncio aiohttp anthropic openai httpx2 httpcore2 uvicorn".split()
 """Libraries that log every step, some of them with contents: only their warnings are logged."""
 REPEATING = ("aiokafka", "faust", "mode")
 """Libraries that log a line for each attempt to reach a broker: dozens a second."""

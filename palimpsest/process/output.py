@@ -250,7 +250,9 @@ def dollars(usd: float | None) -> str:
 
 def visible(text: str) -> str:
     """A text on one line, with control and format characters escaped."""
-    return "".join(_escaped(c) if is_invisible(c) else c for c in text)
+    return "".join(
+        c.encode("unicode_escape").decode("ascii") if is_invisible(c) else c for c in text
+    )
 
 
 def is_invisible(character: str) -> bool:
@@ -259,7 +261,3 @@ def is_invisible(character: str) -> bool:
 
 
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")

@@ -12,6 +12,7 @@ from palimpsest.streams.embedder.contract import (
     ModelUnusable,
     Progress,
     ServiceUnavailable,
+    ignore_progress,
 )
 from palimpsest.streams.embedder.function_engine import EmbedFunction, require_local
 from palimpsest.streams.embedder.load import load_engine
@@ -33,6 +34,7 @@ __all__ = [
     "ModelUnusable",
     "Progress",
     "ServiceUnavailable",
+    "ignore_progress",
     "load_engine",
     "require_local",
 ]

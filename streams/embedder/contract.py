@@ -22,6 +22,10 @@ Progress = Callable[[str, float | None], None]
 """Receives a description of the work, and the share done (0-1; None if unknown)."""
 
 
+def ignore_progress(_what: str, _share: float | None) -> None:
+    """Ignore progress."""
+
+
 @dataclass(frozen=True, slots=True)
 class Embedding:
     """The embedding of one text, as recorded in the log.

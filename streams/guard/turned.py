@@ -33,6 +33,7 @@ from palimpsest.streams.guard.data.name_words import (
 )
 from palimpsest.streams.guard.data.patterns import any_of
 from palimpsest.streams.guard.reworded import MAKE, NAME, VALUE
+from palimpsest.streams.guard.text.verbs import may_be_participle
 
 _PLACE = rf"{NAME}(?:, {NAME})?"
 _WEEKDAY = "|".join(day.capitalize() for day in sorted(en.WEEKDAYS))
@@ -58,7 +59,12 @@ _TIMES = tuple(
 """How `_TIME` begins."""
 _WORD = re.compile(r"[^\W\d_]+(?:['\-][^\W\d_]+)*|[0-9]+")
 _GOES = re.compile(rf"(?:am|is) (?:flying|going|moving|travell?ing) to {NAME}")
-_EATS = re.compile(r"(?:eats?|has|have) (?:an? )?[a-z]+(?: [a-z]+)?")
+_EATS = re.compile(
+    r"(?:bakes?|cooks?|drinks?|eats?|has|have|makes?|meets?|prefers?|takes?)"
+    r" (?:an? )?[A-Za-z]+(?: [a-z]+)?"
+)
+_PREFERS = re.compile(r"prefers? ")
+_PLACES = ("at church", "at home", "at school", "at work", "in college", "in school")
 _SCARY = any_of(fear[0].upper() + fear[1:] for fear in FEARS)
 MOST_WORDS = 5
 """Maximum number of words of a clause before a time; in a longer one the time is ambiguous."""
@@ -82,7 +88,7 @@ def turned(text: str, names: tuple[str, ...]) -> str | None:
     if found := called.fullmatch(text):
         name, what, stop = found.groups()
         return f"{capitalised(what)} is called {name}{stop}"
-    if found := role.fullmatch(text):
+    if (found := role.fullmatch(text)) and found[1].casefold() not in _NO_NAME:
         name, whose, what, stop = found.groups()
         if name in NOT_CALLED and what.rpartition(" ")[2] in RELATED | ROLES:
             return f"{capitalised(whose)} {what} is called {name}{stop}"
@@ -106,11 +112,7 @@ def turned(text: str, names: tuple[str, ...]) -> str | None:
         before, one, other, after, stop = found.groups()
         who = _subject(one or other)
         return f"{capitalised(who)} was born in {before or after}{stop}"
-    if (found := time.fullmatch(text)) and (
-        _is_one_deed(found[3])
-        or _GOES.fullmatch(found[3])
-        or (found[1].startswith(("For ", "for ")) and _EATS.fullmatch(found[3]))
-    ):
+    if (found := time.fullmatch(text)) and _may_end(found[1].lower(), found[3]):
         when, who, does, stop = found.groups()
         return f"{capitalised(who)} {does} {when[0].lower()}{when[1:]}{stop}"
     return _with_its_owner_first(text, names)
@@ -277,6 +279,17 @@ def _subject(owner: str) -> str:
     return SPEAKER if owner in ("my", "My") else owner.removesuffix("'s")
 
 
+def _may_end(when: str, clause: str) -> bool:
+    """Whether a time before a clause could as well stand behind it."""
+    if when.startswith("for "):
+        return bool(_EATS.fullmatch(clause))
+    if clause.startswith("left ") and when.startswith(_PLACES):
+        return False  # *left Bob at home*
+    if _PREFERS.match(clause) and (when.startswith(_PLACES) or clause.endswith("ing")):
+        return False  # *prefers driving at night*
+    return _is_one_deed(clause) or bool(_GOES.fullmatch(clause))
+
+
 def _is_one_deed(clause: str) -> bool:
     """Whether a clause has only one verb of doing and its object or place.
 
@@ -292,14 +305,18 @@ def _is_one_deed(clause: str) -> bool:
         return False
     if others and others[-1] in en.PARTICLES | {"to"}:
         return False
-    if not _MORE.isdisjoint(others) or lows[-1] in en.PREPOSITIONS:
+    if (
+        not _MORE.isdisjoint(others)
+        or any(map(may_be_participle, others))
+        or lows[-1] in en.PREPOSITIONS
+    ):
         return False
     phrases = [at for at, low in enumerate(lows) if low in en.PREPOSITIONS]
     return not phrases or (phrases == [1] and lows[1] in en.PLACING | {"to"})
 
 
 _NO_NAME = PRONOUNS | en.SUBJECTS | en.QUANTIFIERS | en.NEGATORS | en.DETERMINERS
-_NO_NAME |= {"who", "somebody", "someone", "everybody", "everyone", "nobody"}
+_NO_NAME |= {"who", "what", "somebody", "someone", "everybody", "everyone", "nobody"}
 _NO_OBJECT = PRONOUNS | en.QUANTIFIERS | en.NEGATORS | en.CLAUSES | {"there", "this", "that"}
 _ACTIVE = {done: verb for verb, done in PASSIVES.items()}
 _MORE = en.FINITE | en.CLAUSES | en.NEGATORS | en.QUANTIFIERS | en.MORE | {"about"}

@@ -10,7 +10,9 @@ import re
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.name_words import (
     COUNTED,
+    GOING,
     NUMBERED,
+    OF_A_DAY,
     PAYING,
     PERHAPS_YOUNGER,
     UNEVEN,
@@ -44,16 +46,24 @@ _WEEKLY = re.compile(rf" every (?:{_WEEKDAYS}(?=\Z| at [0-9])|weekend\Z)")
 _WEEKLY_PART = re.compile(
     rf" every ({DAY_NAME}|weekday|weekend) ({any_of(en.DAYTIMES)})(?=\Z| at [0-9])"
 )
-_UNEVENLY = re.compile(rf"n't\b|\b(?:{any_of(en.NEGATORS | UNEVEN)}|[a-z]+ier)\b")
-"""*Ada doesn't work every weekend* says that she works on some, *on weekends* that on none; *is
-busier every weekend* compares one with the one before."""
+_UNEVENLY = re.compile(
+    rf"n't\b|\b(?:{any_of(en.NEGATORS | UNEVEN)}|[a-z]+ier)\b"
+    rf"|\b(?!(?:{any_of(GOING)})\b)[a-z]+ to (?!the\b|an?\b)[a-z]"
+    r"|\b(?:enjoys|likes|loves|prefers) [a-z]+ing\b"
+    rf"|\b(?:{any_of(OF_A_DAY)}) every "
+    rf"|\b(?:an?|one|once|twice|[0-9]+|{any_of(en.NUMBERS)})\b.* every weekend"
+)
+"""*Ada doesn't work every weekend* says that she works on some, *on weekends* that on none; so does
+*agreed to work every weekend*. *Is busier every weekend* compares one with the one before; *reads a
+book every weekend* counts books, and *plans every weekend* is about the weekends."""
 _DAILY = re.compile(rf"{_OFTEN} (daily|weekly|monthly)\b")
 _SUM_DAILY = re.compile(rf"{_AMOUNT} (daily|weekly|monthly)(?=\Z| for | in )")
-_EVERY_DAY = re.compile(r" daily\Z")
+_TAKES_DAILY = re.compile(r"( takes .+) daily\Z")
+"""Of a medicine; elsewhere *daily* may be a newspaper."""
 _DAY_BEFORE_TIME = re.compile(rf" at ([0-9]{{1,2}}(?::[0-9]{{2}})?(?: [ap]m)?) on ({DAY_NAME}s?)\Z")
 _PERIODS = {"daily": "day", "weekly": "week", "monthly": "month"}
-_A_NUMBER = re.compile(rf"[0-9]|\b(?:once|{'|'.join(en.NUMBERS)})\b")
 _PERIOD = "day|evening|month|morning|night|week|weekday|year"
+_A_NUMBER = re.compile(rf"[0-9]|\b(?:once|{'|'.join(en.NUMBERS)})\b")
 _COUNT = re.compile(
     rf"\b(?:{'|'.join(en.NUMBERS)})"
     rf"(?= (?:(?:{'|'.join(sorted(PERHAPS_YOUNGER))}) )?(?:{'|'.join(sorted(COUNTED))})\b)"
@@ -117,7 +127,7 @@ def as_written(said: str) -> str:
     if "ly" in said:
         said = _DAILY.sub(lambda found: f"{found[1]} a {_PERIODS[found[2]]}", said)
         said = _SUM_DAILY.sub(lambda found: f"{found[1]} a {_PERIODS[found[2]]}", said)
-        said = said if _A_NUMBER.search(said) else _EVERY_DAY.sub(" every day", said)
+        said = said if _A_NUMBER.search(said) else _TAKES_DAILY.sub(r"\1 every day", said)
     if " per " in said or " times " in said or "/" in said:
         said = _SLASH.sub(r"\1 per \2", said)
         said = _TWICE.sub("twice ", _RATE.sub(_a_period, said))

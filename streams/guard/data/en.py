@@ -173,6 +173,14 @@ FINITE = (
 
 # -- words around ----------------------------------------------------------------------------------
 
+PARTICIPLES = PASTS | _words(
+    "beaten bitten born broken chosen done drawn driven drunk eaten fallen flown forgotten frozen"
+    " given grown hidden known seen shown spoken stolen sung sunk swollen taken thrown torn worn"
+    " written"
+)
+"""Forms that may describe a noun before them, so that a time after them is theirs: *cars built in
+2019*."""
+
 PREPOSITIONS = _words(
     "in on at of by for with from to into onto near beside behind under over above below between"
     " among around through across along during after before outside against toward towards"
@@ -390,6 +398,9 @@ MORE = _words(
     " sooner louder quieter higher lower deeper stronger weaker fitter lighter bigger larger"
     " smaller older younger taller thinner fatter warmer colder hotter cooler calmer nicer cheaper"
     " closer nearer newer richer poorer safer sweeter brighter darker greater wider smarter"
+    " bolder braver duller fairer fonder gentler harsher keener kinder looser madder"
+    " milder paler prouder quicker rougher ruder sadder sharper smoother softer steeper thicker"
+    " tighter tougher wilder wiser"
 )
 """Comparatives: *eats less every day* may mean less than the day before."""
 COMPARED = MORE | _words("bi semi half almost nearly but")

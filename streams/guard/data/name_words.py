@@ -416,6 +416,17 @@ UNEVEN = (UNWILLING | en.MORE) | frozenset(
 *works less every weekend* is another fact than *works less on weekends*. *Can work every weekend*
 may count each weekend."""
 
+GOING = frozenset(
+    "commutes cycles drives gets goes listens runs talks travels walks went writes".split()
+)
+"""Verbs after which *to* says where or to whom, not what is done: *goes to work every Monday*."""
+
+OF_A_DAY = frozenset(
+    "books celebrates counts enjoys fears hates likes loves of plans records remembers saves spends"
+    " tracks uses watches".split()
+)
+"""Verbs whose object a day may be: *plans every weekend*."""
+
 COUNTING = (["have"], ["has"], ["had"], ["own"], ["keep"], ["with"])
 """Words after which *one* counts what follows."""
 

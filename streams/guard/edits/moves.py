@@ -21,6 +21,7 @@ from palimpsest.streams.guard.data.en import (
 from palimpsest.streams.guard.edits.edit import Edit
 from palimpsest.streams.guard.reading import Reading
 from palimpsest.streams.guard.text.tokeniser import NUMBER, WORD
+from palimpsest.streams.guard.text.verbs import may_be_participle
 from palimpsest.streams.guard.turned import capitalised
 
 
@@ -68,10 +69,20 @@ def _is_one_clause(text: Reading, start: int, end: int) -> bool:
         return False
     if not (FINITE | CLAUSES | NEGATORS | QUANTIFIERS | MORE | {"about"}).isdisjoint(others):
         return False
+    if any(map(may_be_participle, others)) or _has_clause(text.texts[start:end]):
+        return False
     place = next((n for n, low in enumerate(lows) if low in PREPOSITIONS), None)
     if place is not None and lows[place] not in PLACING:
         return False
     return len(lows) - verb <= 4 if place is None else place == verb + 1 and len(lows) <= place + 4
+
+
+def _has_clause(texts: tuple[str, ...]) -> bool:
+    """Whether a name inside may be the subject of a verb: *drives cars Bob rents*."""
+    return any(
+        one.islower() and name[0].isupper() and verb.islower()
+        for one, name, verb in zip(texts[1:], texts[2:], texts[3:], strict=False)
+    )
 
 
 def _is_year(text: Reading, at: int) -> bool:
@@ -104,6 +115,9 @@ MOVE = Edit(
         ("Every day she slept in.", "She slept in every day."),
         ("In the morning he drove off.", "He drove off in the morning."),
         ("Every day she eats less.", "She eats less every day."),
+        ("In 2019 he drove cars built there.", "He drove cars built there in 2019."),
+        ("On Sunday she ate bread baked there.", "She ate bread baked there on Sunday."),
+        ("On Monday he drove cars Bob rents.", "He drove cars Bob rents on Monday."),
     ),
     match=_nowhere,
 )

@@ -24,3 +24,8 @@ def may_be_verb(lows: Sequence[str], kinds: Sequence[Kind], at: int) -> bool:
 def is_listed(low: str) -> bool:
     """Whether a word is a listed verb, or a pronoun with one (*she's*)."""
     return low in VERBS or ("'" in low and low.partition("'")[0] in en.SUBJECTS)
+
+
+def may_be_participle(low: str) -> bool:
+    """Whether a word may be a participle that describes the noun before it: *cars built there*."""
+    return low in en.PARTICIPLES or (len(low) > 4 and low.endswith("ed") and low[-3] != "e")

@@ -106,6 +106,7 @@ Reading is where Ada lives. / Ada lives in reading.
 Bath is where Ada lives. / Ada lives in a bath.
 """
 ROLES = """
+Nobody is Ada's boss. / Ada's boss is Nobody.
 Bea is Ada's sister. / Ada's friend is Bea.
 Bea is Ada's friend. / Ada's friend was Bea.
 Bea is Ada's colleague. / Ada's former colleague is Bea.
@@ -212,6 +213,15 @@ In May Ada went off. / Ada went off in May.
 In the morning Ada went on. / Ada went on in the morning.
 In the morning Ada drove off. / Ada drove off in the morning.
 In the morning Ada goes in. / Ada goes in in the morning.
+In 2019 Ada sold houses built cheaply. / Ada sold houses built cheaply in 2019.
+In 2015 Ada bought wine bottled there. / I bought wine bottled there in 2015.
+In 1990 Ada met people born there. / Ada met people born there in 1990.
+At night Ada prefers driving. / I prefer driving at night.
+At work Ada prefers men. / Ada prefers men at work.
+At home Ada left Bob. / I left Bob at home.
+For dinner Ada left Bob. / Ada left Bob for dinner.
+For supper Ada sings. / I sing for supper.
+For lunch Ada works. / Ada works for lunch.
 Every day Ada slept in. / Ada slept in every day.
 Every day Ada plays along. / Ada plays along every day.
 Every day Ada plays. / Ada plays the day.

@@ -218,6 +218,16 @@ Ada is on March 14 meetings. / Ada is on 14 March meetings.
 User has a meeting every Monday. / Ada has a meeting on Monday.
 User has a meeting every Monday. / Ada has a meeting on Tuesdays.
 User has a meeting every other Monday. / Ada has a meeting on Mondays.
+Ada reads a book every weekend. / I read a book on weekends.
+Ada drinks two beers every weekend. / Ada drinks two beers on weekends.
+Ada agreed to work every weekend. / I agreed to work on weekends.
+Ada is happy to work every Sunday. / Ada is happy to work on Sundays.
+Ada loves working every weekend. / I love working on weekends.
+Ada is wiser every Monday. / Ada is wiser on Mondays.
+Ada plans every weekend. / I plan on weekends.
+Ada eats less daily. / I eat less every day.
+Ada is not paid daily. / Ada is not paid every day.
+Ada writes for a fashion daily. / Ada writes for a fashion every day.
 User has a meeting almost every Monday. / Ada has a meeting on Mondays.
 On weekends, the user goes hiking. / I go hiking on weekdays.
 On the weekend, the user goes hiking. / I go hiking on weekends.

@@ -20,6 +20,7 @@ from palimpsest.process.output import WIDE, dollars, plain, visible
 
 if TYPE_CHECKING:
     from palimpsest.contracts.shown import Found, History, Page, Recalled
+    from palimpsest.streams.judge.storage import Refusal
 
 # -- tables and lists ----------------------------------------------------------------------------
 
@@ -216,12 +217,14 @@ def status_table(status: Mapping[str, Any]) -> RenderableType:
     policy, judge = status["policy"], status["judge"]
     calls = counted(round(judge["calls"]), "call")
     spent = f"{counted(judge['verdicts'], 'verdict')}, {calls}, {dollars(judge['usd'])}"
+    refused = judge["refused"]
     lag = ", ".join(f"{name} {events} behind" for name, events in status["lag"].items())
     if status["behind"] is not None:
         lag = f"{lag}; {counted(status['behind'], 'record')} behind the cluster"
     return Group(
         _counts([*counts, ("decisions", sum(status["decisions"].values())), *kinds]),
         shown(f"{judge['waiting']:,} waiting for the judge; {spent}", "dim"),
+        *([shown(judge_refused(refused), "red")] if refused else []),
         shown(f"log at position {status['position']}; {lag}", "dim"),
         shown(f"policy {policy['name']} {policy['hash']}", "dim"),
         *([shown(EXACT_UNSET, "yellow")] if policy["exact"] is None else []),
@@ -246,6 +249,12 @@ def _last_verification(verified: Mapping[str, Any] | None) -> tuple[str, str]:
         return f"{when}: {verified['damage']}", "red"
     style = "red" if verified["differences"] else "dim"
     return f"{when}: {counted(verified['differences'], 'difference')}", style
+
+
+def judge_refused(refusal: Refusal) -> str:
+    """Why the judge's service refuses every request, and since when."""
+    since = f" since {refusal['at']}" if refusal["at"] else ""
+    return f"the judge cannot be asked{since}: {refusal['why']}"
 
 
 MARKS: Sequence[Literal["folded", "unsettled"]] = ("folded", "unsettled")

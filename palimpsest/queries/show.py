@@ -31,6 +31,7 @@ from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.skips import named_namespaces
 from palimpsest.streams.core.version import version_of
 from palimpsest.streams.core.worth import worth
+from palimpsest.streams.judge.storage import FIRST_FILE, refusal_of
 from palimpsest.streams.log.as_of import AsOf, in_utc, position_as_of, time_at
 
 
@@ -121,7 +122,11 @@ def status(
         "unembedded": reader.log.verifications.unembedded(),
         "invalid": kinds.get("invalid", 0),
         "decisions": kinds,
-        "judge": {"waiting": reader.log.verifications.count(), **_rounded(judged)},
+        "judge": {
+            "waiting": reader.log.verifications.count(),
+            **_rounded(judged),
+            "refused": refusal_of(reader.folder) or refusal_of(reader.folder, FIRST_FILE),
+        },
         "position": position,
         "policy": {"name": policy.name, "hash": policy.hash, "exact": policy.exact},
         "lag": {name: position - at for name, at in reader.positions().items()},
@@ -140,7 +145,7 @@ def status_as_of(reader: Reader, position: int) -> dict[str, Any]:
         **totals,
         "invalid": kinds.get("invalid", 0),
         "decisions": kinds,
-        "judge": {"waiting": waiting, **_rounded(judged)},
+        "judge": {"waiting": waiting, **_rounded(judged), "refused": None},
         "position": position,
         "policy": {"name": policy.name, "hash": policy.hash, "exact": policy.exact},
         "lag": dict.fromkeys(reader.positions(), 0),

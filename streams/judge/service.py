@@ -140,9 +140,14 @@ class Service:
                 raise
             else:
                 self._taken = True
+                self._budget.note_acceptance()
                 return self._read(answer, asked, reserved, time.monotonic() - begun)
             self._budget.give_back(reserved)
-            return self._failed(failure, name, Cost(seconds=time.monotonic() - begun))
+            try:
+                return self._failed(failure, name, Cost(seconds=time.monotonic() - begun))
+            except UsageError as error:
+                self._budget.note_refusal(str(error))
+                raise
 
     async def _sent(self, asked: Asked) -> bytes:
         async with asyncio.timeout(self._settings.patience + SECONDS_A_PAIR * asked.pairs):

@@ -7,16 +7,17 @@ budget starts from zero.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
-from palimpsest.contracts.errors import StoreError, TransientError
+from palimpsest.contracts.errors import PalimpsestError, StoreError, TransientError
 from palimpsest.streams.judge.models import NOTHING, Cost
 from palimpsest.streams.judge.pairs import JudgeAnswer
 from palimpsest.streams.judge.settings import ServiceSettings
@@ -53,6 +54,8 @@ _ASKED = """CREATE TABLE IF NOT EXISTS asked (
     PRIMARY KEY (older, newer, prompt, model)) WITHOUT ROWID"""
 _PARTS = """CREATE TABLE IF NOT EXISTS parts (
     request BLOB PRIMARY KEY, given TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID"""
+_REFUSAL = """CREATE TABLE IF NOT EXISTS refusal (
+    id INTEGER PRIMARY KEY CHECK (id = 1), at TEXT NOT NULL, why TEXT NOT NULL)"""
 _SPENDING = """CREATE TABLE IF NOT EXISTS spending (
     day TEXT PRIMARY KEY, calls INTEGER, usd REAL) WITHOUT ROWID"""
 
@@ -80,7 +83,7 @@ def connect(file: Path) -> sqlite3.Connection:
     with file_errors(file):
         connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
         try:
-            for statement in (*_SETTINGS, _ANSWERS, _OWED, _ASKED, _PARTS, _SPENDING):
+            for statement in (*_SETTINGS, _ANSWERS, _OWED, _ASKED, _PARTS, _REFUSAL, _SPENDING):
                 connection.execute(statement)
             _add_columns(connection)
         except BaseException:
@@ -265,6 +268,28 @@ class Reservation:
     usd: float
 
 
+class Refusal(TypedDict):
+    """Why no request to the judge can succeed, and since when, in ISO 8601, if that is known."""
+
+    at: str | None
+    why: str
+
+
+def refusal_of(folder: Path, name: str = FILE) -> Refusal | None:
+    """The refusal of the service that a store asked last; None if it accepts requests."""
+    file = (folder / name).absolute()
+    if not file.is_file():
+        return None
+    mode = "mode=ro" if os.access(folder, os.W_OK) else "mode=ro&immutable=1"
+    try:
+        with file_errors(file), closing(sqlite3.connect(f"{file.as_uri()}?{mode}", uri=True)) as db:
+            [there] = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'refusal'")
+            row = db.execute("SELECT at, why FROM refusal").fetchone() if there[0] else None
+    except PalimpsestError as error:  # the judge cannot be asked without its file, either
+        return {"at": None, "why": str(error)}
+    return None if row is None else {"at": row[0], "why": row[1]}
+
+
 class Budget:
     """The calls and money for a day in UTC, counted in a file, so a restart continues the count.
 
@@ -309,6 +334,16 @@ class Budget:
     def give_back(self, reservation: Reservation) -> None:
         """Undo the count of a call that got no answer: it cost nothing."""
         self._change(reservation, calls=-1, usd=0.0)
+
+    def note_refusal(self, why: str) -> None:
+        """Note that the service refuses every request, until one is accepted."""
+        at = self._clock().astimezone(UTC).isoformat()
+        self._one("INSERT OR IGNORE INTO refusal VALUES (1, ?, ?)", (at, why))
+
+    def note_acceptance(self) -> None:
+        """Note that the service accepts requests."""
+        if self._one("SELECT 1 FROM refusal", ()):
+            self._one("DELETE FROM refusal", ())
 
     def close(self) -> None:
         """Close the file."""

@@ -430,6 +430,15 @@ def _log_findings(settings: Settings, report: Progress) -> Iterator[DoctorFindin
         yield _policy(policy, settings)
     if judge is not None:
         yield _last_judge(judge)
+    if refusal := status["judge"]["refused"]:
+        yield DoctorFinding(
+            "judge's last request",
+            found=False,
+            detail=rendering.judge_refused(refusal),
+            remedy="`palimpsest judge doctor` tries it now; a server tries it within half an hour,"
+            " a verifier when it is started",
+            needed=False,
+        )
     for name, behind in status["lag"].items():
         remedy = "catches up with the next command that writes, or `palimpsest rebuild`"
         yield DoctorFinding(

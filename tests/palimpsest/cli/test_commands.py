@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import tomllib
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -39,6 +40,8 @@ from palimpsest.streams.embedder.function_engine import FunctionEngine
 from palimpsest.streams.embedder.notes import Notes
 from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir
 from palimpsest.streams.guard import guard_hash, tables_of
+from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.storage import FILE, Budget
 from palimpsest.streams.log.dead_letters import DeadLetters, NewDeadLetter
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies.languages import load_language
@@ -1023,6 +1026,24 @@ def test_doctor_reports_a_damaged_log(stocked: CommandLine) -> None:
     ran = stocked("--json", "doctor")
     [log] = [finding for finding in ran.document["findings"] if finding["name"] == "log"]
     assert (ran.status, log["found"], log["remedy"]) == (1, False, "restore it from a copy")
+
+
+def test_doctor_and_status_say_that_the_judge_refused_its_last_request(
+    stocked: CommandLine,
+) -> None:
+    file = stocked.store / FILE
+    with closing(Budget(file, JudgeSettings(), lambda: datetime.now(UTC))) as budget:
+        budget.note_refusal("the service refuses the key (status 401)")
+    document = stocked.json("doctor")
+    [judge] = [one for one in document["findings"] if one["name"] == "judge's last request"]
+    assert "status 401" in judge["detail"]
+    assert document["healthy"]
+    assert stocked.json("status")["judge"]["refused"]["why"] in judge["detail"]
+    with closing(Budget(file, JudgeSettings(), lambda: datetime.now(UTC))) as budget:
+        budget.note_acceptance()
+    assert stocked.json("status")["judge"]["refused"] is None
+    file.write_bytes(b"damaged")
+    assert "delete it" in stocked.json("status")["judge"]["refused"]["why"]
 
 
 def test_doctor_needs_no_store(palimpsest: CommandLine) -> None:

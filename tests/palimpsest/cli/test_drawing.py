@@ -164,7 +164,7 @@ STATUS: dict[str, Any] = {
     "folded": 0,
     "unembedded": 0,
     "decisions": {"stored": 600, "hash_exact": 400},
-    "judge": {"waiting": 1, "verdicts": 2, "calls": 3.0, "usd": 0.5},
+    "judge": {"waiting": 1, "verdicts": 2, "calls": 3.0, "usd": 0.5, "refused": None},
     "lag": {"lancedb": 0, "duckdb": 7},
     "verified": None,
     "unnamed": 0,
@@ -172,6 +172,14 @@ STATUS: dict[str, Any] = {
     "policy": {"name": "standard", "hash": "abc", "exact": "verbatim"},
     "position": 12,
 }
+
+
+def test_a_status_says_why_the_judge_is_not_asked() -> None:
+    refused = {"at": "2026-11-30T12:00:00+00:00", "why": "the service refuses the key"}
+    judge = STATUS["judge"] | {"refused": refused}
+    drawn = lines(rendering.status_table(STATUS | {"judge": judge}))
+    said = "the judge cannot be asked since 2026-11-30T12:00:00+00:00: the service refuses the key"
+    assert said in drawn
 
 
 def test_a_status_has_all_its_counts() -> None:

@@ -21,6 +21,7 @@ from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.cli.main import app
 from palimpsest.client import shim
 from palimpsest.server.endpoint import Endpoint, OnlyServer
+from palimpsest.server_process import settling
 from palimpsest.server_process.run import serve
 from palimpsest.settings.serve import ServeSettings
 from palimpsest.settings.settings import NO_JUDGE, read_settings
@@ -163,6 +164,36 @@ def test_a_server_whose_judge_cannot_be_asked_says_so_and_serves(
     with caplog.at_level(logging.WARNING):
         run(tmp_path, judge, use)
     assert waiting(tmp_path) == 1
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_server_asks_again_a_judge_that_refused_it(
+    status: int, tmp_path: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until then `status` says why nothing is asked."""
+    monkeypatch.setattr(settling, "FIRST_PAUSE_SECONDS", 0.05)
+    server.always = Fault(status=status, kind="authentication_error")
+
+    def refused() -> Any:
+        with Palimpsest.open(tmp_path) as memories:
+            return memories.status()["judge"]["refused"]
+
+    async def is_refused() -> bool:
+        return refused() is not None
+
+    async def settled() -> bool:
+        return waiting(tmp_path) == 0
+
+    async def use(client: Client) -> None:
+        for text in BOATS[:2]:
+            await client.add(text)
+        await until(is_refused)
+        assert f"status {status}" in refused()["why"]
+        server.always = None
+        await until(settled)
+
+    run(tmp_path, asking(server), use)
+    assert refused() is None
 
 
 def test_a_key_alone_is_no_consent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def folded_owners(
 
 
 def owner_rows(source: EventSource, owner_id: str, start: int, end: int) -> Rows | None:
-    """The rows changed by an owner's events after `start`, as they are at `end`."""
+    """The rows changed by an owner's events after `start`, as they are at `end`; None if none."""
     ledger, changes = Ledger(owner_id), RowChanges()
     for recorded in source.of_owner(owner_id, upto=end):
         touched = evolve(ledger, recorded.event)

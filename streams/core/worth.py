@@ -24,7 +24,7 @@ NONE_UNRECORDED: Final[Mapping[str, datetime]] = MappingProxyType({})
 def recorded_worth(memory: Memory, field: Worth, policy: Policy) -> float | None:
     """The highest value of its living members; members without one have the policy's default.
 
-    None if no member has a value and the policy has no default.
+    None if no living member has a value or gets one.
     """
     absent: float | None = getattr(policy.absent, field)
     values = (getattr(entry.fields, field) for entry in memory.members if entry.living)

@@ -284,7 +284,7 @@ class Log(Database):
         return None if row is None else row[0]
 
     def last_policy(self, upto: int = sys.maxsize) -> PolicySet | None:
-        """The policy in force, now or at a position, found without reading the log.
+        """The policy in force, now or at a position, if any, found without reading the log.
 
         It is cached once decoded, because each call of a store asks for it several times.
         """

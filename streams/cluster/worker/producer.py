@@ -132,9 +132,10 @@ class PartitionProducer:
     ) -> int | None:
         """Send one transaction, and wait until it is committed.
 
-        Raises ProducerFenced if another writer of the partition has started; StoreError, with
-        nothing published, if the decisions topic was deleted and recreated; and TransientError if
-        this machine's clock is wrong, or the brokers no longer show one of the topics.
+        Returns the offset after its last decision; None if there is none, or it is unknown. Raises
+        ProducerFenced if another writer of the partition has started; StoreError, with nothing
+        published, if the decisions topic was deleted and recreated; and TransientError if this
+        machine's clock is wrong, or the brokers no longer show one of the topics.
         """
         try:
             return await self._send(self._records(lines, done), others)

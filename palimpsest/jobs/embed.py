@@ -52,7 +52,7 @@ class EmbeddingPlan(TypedDict):
 
 
 class EmbeddedAhead(TypedDict):
-    """How many texts were `embedded`, and how many that arrived meanwhile are `left`."""
+    """How many texts were `embedded`, and how many still lack a vector (`left`)."""
 
     model: str
     embedded: int
@@ -77,7 +77,10 @@ class _Text(NamedTuple):
 
 
 def plan_embedding(writer: StoreWriter, engine: Engine) -> EmbeddingPlan:
-    """Count the distinct texts, and embed a few of them; nothing is recorded."""
+    """Count the distinct texts, and embed a few of them; nothing is recorded.
+
+    Raises UsageError if the engine's model is already in force, or may not get the store's texts.
+    """
     _require_usable(writer, engine)
     reader = writer.reader
     texts = sum(
@@ -101,7 +104,8 @@ def plan_embedding(writer: StoreWriter, engine: Engine) -> EmbeddingPlan:
 def embed_ahead(writer: StoreWriter, engine: Engine, progress: Counting | None) -> EmbeddedAhead:
     """Record a vector of the model for each text without one, until no new text has arrived.
 
-    It also ends if the writer recorded none of a whole pass.
+    It also ends if the writer recorded none of a whole pass. Raises UsageError as
+    `plan_embedding` does, and RefusedError if the writer refuses.
     """
     _require_usable(writer, engine)
     done, recorded, left = 0, 0, [*_lacking(writer, engine.model)]
@@ -170,9 +174,8 @@ def switch_model(
     """Compare by another model from here on, under `policy` or the current one's rules.
 
     Raises UsageError if the policy is for another model, RefusedError if the model is already in
-    force (not with a cluster), or any text lacks a vector of it. A
-    cluster's partitions switch one by one: if one refuses, because a text has arrived meanwhile,
-    all are asked again.
+    force (not with a cluster), or any text lacks a vector of it. A cluster's partitions switch one
+    by one: if one refuses, because a text has arrived meanwhile, all are asked again.
     """
     present = writer.reader.policy_in_force()
     if model == present.model and not writer.reader.follows():

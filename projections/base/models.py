@@ -10,7 +10,7 @@ from palimpsest.contracts.events import AnyEvent, Decided, Embedded, PolicySet, 
 
 @dataclass(slots=True)
 class Models:
-    """The model in force, and the latest vector of each model, with their positions in the log.
+    """The model in force, and the dimension of each model's latest vector, with their positions.
 
     Parts of the log can be noted in any order, with the same result: the later position counts.
     `in_force` is the model that the latest policy has thresholds for; `latest` maps the name of a

@@ -21,7 +21,7 @@ INT96_UNIT = "us"
 def parquet_rows(path: str) -> Iterator[tuple[bytes, float]]:
     """Each row as JSON with sorted keys, and the share of the file read so far.
 
-    Times become ISO 8601 strings in UTC; null and NaN fields are left out.
+    Times become text, in UTC if they have a zone; null and NaN fields are left out.
     """
     for row, share in read_parquet(path):
         yield _encoded(row), share

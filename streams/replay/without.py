@@ -72,7 +72,7 @@ class Without:
     """The same owner twice: `real` as recorded, and `other` without the joins `out`.
 
     `policies` are those of the log by hash. `overtaken` has the ids of statements by people, and of
-    joins by batch runs, that are impossible there, because the memories are others. `made` has the
+    joins by batch runs, that are impossible there, because the memories differ. `made` has the
     latest decision on each candidate there. `again` has the joins that batch runs without a judge
     would have made, by run and id.
     """

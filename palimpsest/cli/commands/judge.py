@@ -79,7 +79,7 @@ def verifier(
 
     Runs beside a writing process until SIGTERM or Ctrl-C, then exits
     with 0. While the judge's service is down it waits and retries. With --once the exit status is 1
-    if the judge left anything unanswered.
+    if the judge left anything unanswered but texts that the policy keeps local.
     """
     import asyncio
 
@@ -350,7 +350,7 @@ def dedupe(
     """Compare existing memories by the policy's batch rules, and join those that are the same.
 
     An owner is skipped if the policy's conditions for a run do not hold. The exit status is 1 if
-    the judge left pairs unanswered, which wait for the next run, or if a join was refused.
+    the judge left pairs unanswered, or if a join was refused.
     """
     call = invocation(context)
     require_targets({"--html": page})
@@ -522,7 +522,7 @@ def different(
 ) -> None:
     """Answer that the two texts are different: a pending pair is separated, a join taken out.
 
-    A text that does not repeat a forgotten one is let in.
+    A text that waited because it may repeat a forgotten one is let in.
     """
     call = invocation(context)
     with call.store() as store:

@@ -36,7 +36,7 @@ CONTENT = frozenset(
         " wearing eating drinking riding"
     ).split()
 )
-"""Everyday English words that no language listed below has: they, too, show English."""
+"""Everyday English words: they, too, show English, unless they are `AMBIGUOUS`."""
 
 _OTHERS = """
     der das und ist nicht ein eine einen einem einer sie wir ihr mit von zu auf für im am beim dem
@@ -115,7 +115,7 @@ BEHIND_NAMES = frozenset(
         " usually"
     ).split()
 )
-"""What may follow a name that begins an English sentence, besides nouns and verbs."""
+"""What may follow a name that begins an English sentence, besides nouns and other verbs."""
 
 PAIRS = frozenset(
     f"{subject} {verb}"

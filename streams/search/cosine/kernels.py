@@ -1,4 +1,4 @@
-"""Operations that numpy lacks or is slow at, in ONNX Runtime sessions that all scopes share.
+"""Operations that numpy lacks or is slow at, mostly in ONNX Runtime sessions of all scopes.
 
 Each session has one thread, so that the embedder keeps its own. Widening is exact, integer products
 are not rounded, and the error of float products is within what callers allow for any order of sums.

@@ -20,8 +20,8 @@ class PalimpsestClient(Calls):
     """Calls a server, for its token's owners; may be used by several threads.
 
     `patience`: seconds for which a call is retried while the server is unreachable or busy. Every
-    write has an idempotency key, so that it is done once. Raises ServerProblem if the server
-    refuses a call, and ServerUnreachable once the patience is used up.
+    write has an idempotency key, so that it is done once. Raises ServerProblem for an answer
+    without a result, and ServerUnreachable once the patience is used up.
     """
 
     def __init__(

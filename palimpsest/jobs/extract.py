@@ -62,7 +62,7 @@ async def _extracted(
     *,
     all_or_none: bool = False,
 ) -> Extraction:
-    """The totals; with `all_or_none`, no part is sent after one that gave nothing.
+    """The totals; with `all_or_none`, no part is sent after one without a usable answer.
 
     A repeat then pays only for that one and those after it.
     """
@@ -157,14 +157,14 @@ def transcript_candidates(
         return statements(messages, about), [problem]
     problems = []
     if lost:
-        problems.append(f"parts of the transcript that gave nothing: {lost} of {found.parts}")
+        problems.append(f"parts of the transcript without an answer: {lost} of {found.parts}")
     if wrong:
         problems.append(f"extracted memories that were not in the requested form: {wrong}")
     return rows, problems
 
 
 def spoken(messages: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A candidate with the text of each message, except empty and system messages.
+    """A candidate with the text of each message, except empty ones and instructions to a model.
 
     Its metadata has the message's id, or else its number from 1, and its role.
     """

@@ -1,6 +1,6 @@
 """The ledger of one owner: candidates, joins, separations and their indexes (docs/design.md).
 
-The log is folded into it. Only `streams.core.evolve` changes it.
+The log is folded into it. Only `streams.core.evolve` and `streams.core.expiry.advance` change it.
 """
 
 from __future__ import annotations
@@ -459,7 +459,7 @@ class Memory:
 
     @property
     def expires_at(self) -> datetime | None:
-        """When its last living member expires, which hides it; None means never."""
+        """When its last living member expires, which hides it; None if never, or none is living."""
         last: datetime | None = None
         for entry in self.members:
             if entry.living:

@@ -59,6 +59,6 @@ def test_it_leaves_if_another_stands_by() -> None:
         ({"member": UNKNOWN_MEMBER}, UnknownMemberIdError),
     ],
 )
-def test_an_error_in_an_answer_is_raised(codes: dict[str, int], error: type[KafkaError]) -> None:
+def test_an_error_in_an_answer_is_raised(codes: dict[str, Any], error: type[KafkaError]) -> None:
     with pytest.raises(error):
         leave(**codes)

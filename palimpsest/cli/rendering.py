@@ -20,7 +20,7 @@ from palimpsest.process.output import WIDE, dollars, plain, visible
 
 if TYPE_CHECKING:
     from palimpsest.contracts.shown import Found, History, Page, Recalled
-    from palimpsest.streams.judge.storage import Refusal
+    from palimpsest.streams.judge.storage import ServiceRefusal
 
 # -- tables and lists ----------------------------------------------------------------------------
 
@@ -251,7 +251,7 @@ def _last_verification(verified: Mapping[str, Any] | None) -> tuple[str, str]:
     return f"{when}: {counted(verified['differences'], 'difference')}", style
 
 
-def judge_refused(refusal: Refusal) -> str:
+def judge_refused(refusal: ServiceRefusal) -> str:
     """Why the judge's service refuses every request, and since when."""
     since = f" since {refusal['at']}" if refusal["at"] else ""
     return f"the judge cannot be asked{since}: {refusal['why']}"

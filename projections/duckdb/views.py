@@ -152,7 +152,8 @@ FROM c WHERE living GROUP BY ALL
 
 _JUDGE_COST = """
 SELECT answered_at::DATE AS day, model, prompt, count(*) AS verdicts,
-       count(*) FILTER (calls = 0 AND answer <> 'unavailable') AS known,
+       count(*) FILTER (calls = 0 AND coalesce(seconds, 0) = 0 AND answer <> 'unavailable')
+           AS known,  -- a request that the service refused took seconds, and is no call
        count(*) FILTER (answer = 'unavailable') AS unavailable,
        count(*) FILTER (answer = 'unusable') AS unusable, sum(calls) AS calls,
        sum(input_tokens)::BIGINT AS input_tokens, sum(output_tokens)::BIGINT AS output_tokens,

@@ -78,6 +78,7 @@ class _PairComparison:
 
 
 WRITES_NONE = "a decision model writes no text"
+TOO_LONG = "the texts are too long for the model"
 LOCAL_ONLY = "the policy keeps a text local, and the judge is remote: a person decides"
 NOT_SENT = JudgeAnswer("unusable", LOCAL_ONLY)
 ONE_SIDED = frozenset({"update", "compose"})
@@ -214,22 +215,24 @@ class Judge:
         if not exchange.writes:
             return CompositionAnswer(None, self._no_text(sources[0], WRITES_NONE))
         asked = exchange.form(prompt("compose"))
+        payload, entries = sources_payload(sources), composition_entries(sources)
+        if not fits(asked, payload, entries, model(name)):
+            return CompositionAnswer(None, self._no_text(sources[0], TOO_LONG))
         key = Key(sources[0].hash, _hash(sources[1:]), asked.id, name)
         answer = self.cache.get(key)
         while answer is None:
             async with self._lease([key]) as leased:
                 if leased:
-                    answer = self.cache.get(key) or await self._composed(key, sources, asked)
+                    answer = self.cache.get(key) or await self._composed(
+                        key, payload, entries, asked
+                    )
             if answer is None:
                 await asyncio.sleep(WAIT_SECONDS)
                 answer = self.cache.get(key)
         [answer] = self._claimed([key], [answer])
         return CompositionAnswer(answer.text, self._verdict(sources[0], answer, asked, name))
 
-    async def _composed(self, key: Key, sources: Sequence[Side], asked: Prompt) -> JudgeAnswer:
-        payload, entries = sources_payload(sources), composition_entries(sources)
-        if not fits(asked, payload, entries, model(key.model)):
-            return JudgeAnswer("unusable", "the texts are too long for the model")
+    async def _composed(self, key: Key, payload: str, entries: int, asked: Prompt) -> JudgeAnswer:
         reply = await self.service.ask(asked, key.model, payload, entries, finish=True)
         answer, retries = _composition(reply), UNUSABLE_RETRIES
         while answer.answer == "unusable" and reply.cost.calls and retries:

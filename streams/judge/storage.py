@@ -268,14 +268,14 @@ class Reservation:
     usd: float
 
 
-class Refusal(TypedDict):
+class ServiceRefusal(TypedDict):
     """Why no request to the judge can succeed, and since when, in ISO 8601, if that is known."""
 
     at: str | None
     why: str
 
 
-def refusal_of(folder: Path, name: str = FILE) -> Refusal | None:
+def refusal_of(folder: Path, name: str = FILE) -> ServiceRefusal | None:
     """The refusal of the service that a store asked last; None if it accepts requests."""
     file = (folder / name).absolute()
     if not file.is_file():

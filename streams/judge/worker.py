@@ -113,7 +113,8 @@ class Tally:
         }
 
     def _count(self, said: Verdict | FirstAnswer) -> None:
-        self.known += said.calls == 0 and said.answer != "unavailable"
+        # A request that the service refused took seconds, and is no call.
+        self.known += said.calls == 0 and not said.seconds and said.answer != "unavailable"
         self.calls += said.calls or 0.0
         if said.cost_usd is not None:
             self.usd = None if self.usd is None else self.usd + said.cost_usd

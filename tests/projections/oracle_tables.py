@@ -911,7 +911,9 @@ def _judge_cost(verdicts: Sequence[Row]) -> list[Row]:
             "model": model,
             "prompt": prompt,
             "verdicts": len(rows),
-            "known": sum(r["calls"] == 0 and r["answer"] != "unavailable" for r in rows),
+            "known": sum(
+                r["calls"] == 0 and not r["seconds"] and r["answer"] != "unavailable" for r in rows
+            ),
             "unavailable": sum(r["answer"] == "unavailable" for r in rows),
             "unusable": sum(r["answer"] == "unusable" for r in rows),
             **{

@@ -71,7 +71,7 @@ def verdict(neighbour: str, answer: Answer, calls: float, cost: float) -> Verdic
         input_tokens=200,
         output_tokens=20,
         cost_usd=cost,
-        seconds=1.5,
+        seconds=1.5 if calls else 0.0,
         calls=calls,
     )
 
@@ -270,7 +270,7 @@ def rows(a: str, x: str, b: str, c: str, ids: dict[str, str], other: dict[str, s
                 "input_tokens": 600,
                 "output_tokens": 60,
                 "cost_usd": 0.375,
-                "seconds": 4.5,
+                "seconds": 3.0,
                 "position": 9,
             }
         ],
@@ -361,7 +361,7 @@ def _verdict(
         "position": position, "ordinal": ordinal, "event_id": event, "owner_id": "ada",
         "candidate_id": one, "answered_at": when, "neighbour_id": neighbour, "answer": answer,
         "reasoning": f"they are {answer}", "model": "judge-1", "prompt": "compare@1",
-        "input_tokens": 200, "output_tokens": 20, "cost_usd": cost, "seconds": 1.5, "calls": calls,
+        "input_tokens": 200, "output_tokens": 20, "cost_usd": cost, "seconds": 1.5 if calls else 0.0, "calls": calls,
         "probability": None, "step": None, "certificate": None, "protocol": None, "remote": None,
         "judge": None,
     }  # fmt: skip

@@ -210,6 +210,16 @@ def test_a_spent_budget_is_the_policys_fallback_at_once(store: Store, server: Ju
     assert store.settled() == {"fallback_keep": 5}
 
 
+@pytest.mark.parametrize("status", [400, 413])
+def test_a_request_that_the_service_refuses_is_no_cached_answer(
+    store: Store, server: JudgeServer, status: int
+) -> None:
+    store.say(*BOATS[:2])
+    server.always = Fault(status, "invalid_request_error")
+    tally = store.verified(server)
+    assert (tally.left, tally.known) == ({f"status {status}": 1}, 0)
+
+
 def test_what_has_no_usable_answer_waits_and_its_reason_is_counted(
     store: Store, server: JudgeServer
 ) -> None:

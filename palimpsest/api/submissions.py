@@ -36,11 +36,12 @@ from palimpsest.queries.duplicates import DedupResult, DuplicateCheck, dedup_res
 from palimpsest.queries.ids import require_owned
 from palimpsest.sources import SourcePlace as ImportPlace
 from palimpsest.sources.contract import Trust
+from palimpsest.streams.embedded.pipeline import WINDOW
 from palimpsest.streams.embedder import Progress, ignore_progress
 from palimpsest.streams.extract.conversation import wrong_time
 from palimpsest.streams.intake import Form, Prepared
 from palimpsest.streams.judge.settings import JudgeSettings
-from palimpsest.streams.write.inputs import Outcome, why_invalid
+from palimpsest.streams.write.inputs import Outcome, Submission, why_invalid
 
 
 @check_calls
@@ -119,13 +120,20 @@ class Submissions(OpenedStore):
         about = {"owner_id": owner_id, "session_id": session_id, "namespace": namespace}
         known = {name: value for name, value in about.items() if value is not None}
         if not infer:
-            return self.submit(spoken(listed, known), source=source)
+            return self._submit_whole(spoken(listed, known), source)
         with self.turn.lock:
             policy = self._reader.policy_in_force()
         settings = judge or late_settings().judge
         extracted = memories_of(listed, known, policy, settings, source=source, folder=self.folder)
-        rows = run_to_end(extracted)
-        return self.submit(rows, source=source)
+        return self._submit_whole(run_to_end(extracted), source)
+
+    def _submit_whole(self, rows: Sequence[Mapping[str, Any]], source: Name) -> list[Outcome]:
+        """Submit rows in one commit, however many they are."""
+        whole = Submission(request_id(), "", len(rows))
+        inputs = read_offer(Offer(rows, source, submission=whole if len(rows) > WINDOW else None))
+        if isinstance(inputs, InvalidInputError):
+            raise inputs
+        return self._writer.submit(inputs)
 
     def check(self, candidate: Candidate, *, source: Name = "python") -> Checked:
         """Show what would be decided on a candidate if it were submitted now; write nothing.

@@ -16,7 +16,7 @@ from palimpsest.contracts.requested import as_asked
 from palimpsest.contracts.requests import CheckRequest, Request, is_dry_run
 from palimpsest.process.signals import between_windows
 from palimpsest.streams.embedded.inbox import ItemKind, outcomes_of, pack
-from palimpsest.streams.embedded.pipeline import WINDOW, ReadAhead, decide_all, run
+from palimpsest.streams.embedded.pipeline import ReadAhead, decide_all, run, windows_of
 from palimpsest.streams.intake import RawRow, understand
 from palimpsest.streams.intake.parsing import NO_RENAMES
 from palimpsest.streams.write.handlers.check import check
@@ -62,8 +62,11 @@ class EmbeddedWriter:
         with self._writing() as session:
             if session is not None:
                 return decide_all(session.writer, inputs)
-        windows = (inputs[start : start + WINDOW] for start in range(0, len(inputs), WINDOW))
-        return [outcome for window in windows for outcome in self._send_window(window, renames)]
+        return [
+            outcome
+            for window in windows_of(inputs)
+            for outcome in self._send_window(window, renames)
+        ]
 
     def name(self, _submission: Submission, _owner_id: str) -> None:
         """Do nothing: the commit of a submission's rows records it."""

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Self
 
-from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.inputs import Input, Outcome, by_submission
 from palimpsest.streams.write.windows import WINDOW_BYTES, Window
 from palimpsest.streams.write.writer import Writer
 
@@ -126,7 +126,19 @@ def run(
 def decide_all(writer: Writer, inputs: Sequence[Input]) -> list[Outcome]:
     """The outcomes of a few inputs, without a reader's thread."""
     outcomes: list[Outcome] = []
-    for start in range(0, len(inputs), WINDOW):
-        window = writer.open_window(inputs[start : start + WINDOW])
-        outcomes += writer.close_window(window)
+    for window in windows_of(inputs):
+        outcomes += writer.close_window(writer.open_window(window))
     return outcomes
+
+
+def windows_of(inputs: Sequence[Input]) -> Iterator[Sequence[Input]]:
+    """Inputs in order as windows; a submission is within one, because it is one commit."""
+    window: list[Input] = []
+    for submission, some in by_submission(inputs):
+        for part in [[item] for item in some] if submission is None else [some]:
+            if window and len(window) + len(part) > WINDOW:
+                yield window
+                window = []
+            window += part
+    if window:
+        yield window

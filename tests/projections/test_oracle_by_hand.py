@@ -361,7 +361,8 @@ def _verdict(
         "position": position, "ordinal": ordinal, "event_id": event, "owner_id": "ada",
         "candidate_id": one, "answered_at": when, "neighbour_id": neighbour, "answer": answer,
         "reasoning": f"they are {answer}", "model": "judge-1", "prompt": "compare@1",
-        "input_tokens": 200, "output_tokens": 20, "cost_usd": cost, "seconds": 1.5 if calls else 0.0, "calls": calls,
+        "input_tokens": 200, "output_tokens": 20, "cost_usd": cost, "calls": calls,
+        "seconds": 1.5 if calls else 0.0,
         "probability": None, "step": None, "certificate": None, "protocol": None, "remote": None,
         "judge": None,
     }  # fmt: skip

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from typer.testing import CliRunner
@@ -19,6 +20,8 @@ from palimpsest.cli.main import app
 from palimpsest.contracts.errors import PalimpsestError, TransientError, UsageError
 from palimpsest.contracts.identity import session_of
 from palimpsest.jobs.extract import memories_of
+from palimpsest.streams.embedded import session
+from palimpsest.streams.embedded.pipeline import WINDOW
 from palimpsest.streams.extract.conversation import Message, parts, read_conversation
 from palimpsest.streams.extract.extract import extract_prompt, statements, states
 from palimpsest.streams.judge import storage
@@ -368,6 +371,18 @@ def test_a_part_that_is_answered_as_the_process_stops_is_paid_for_once(
     server.always = None
     assert len(asyncio.run(extracted(stop=False))) == 2
     assert server.calls == 2
+
+
+def test_a_conversation_of_many_messages_is_one_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "load_engine", load_stub)
+    said = [{"content": f"I know {n} songs."} for n in range(WINDOW + 88)]
+    with Palimpsest.open(tmp_path / "store") as memories:
+        commits = Mock(wraps=session.append)
+        monkeypatch.setattr(session, "append", commits)
+        assert len(memories.add(said, "ada", infer=False)) == len(said)
+        assert commits.call_count == 1
 
 
 def test_add_without_a_key_says_what_is_missing(

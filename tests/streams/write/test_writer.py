@@ -583,3 +583,27 @@ def test_rows_of_a_request_that_are_all_invalid_are_answered_as_they_were(log_pa
         assert decide_all(runtime.writer, rows) == first
         assert decide_all(runtime.writer, other) == [OTHER_REQUEST] * 2
         assert runtime.log.head() == head
+
+
+def test_a_submission_is_one_commit_however_many_rows_it_has(
+    log_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "WINDOW", 2)
+    asked = Submission(str(uuid4()), "a" * 32, 5)
+    said = inputs([{"owner_id": "ann", "text": f"text {n}"} for n in range(8)])
+    rows = [*said[:2], *(replace(row, submission=asked) for row in said[2:7]), said[7]]
+    with Runtime(log_path) as runtime:
+        sizes: list[int] = []
+        commit = runtime.writer.commit
+
+        def counted() -> None:
+            sizes.append(
+                sum(isinstance(event, Decided) for event, _ in runtime.writer.pending.events)
+            )
+            commit()
+
+        monkeypatch.setattr(runtime.writer, "commit", counted)
+        first = decide_all(runtime.writer, rows)
+        assert [outcome.result for outcome in first] == ["decided"] * 8
+        assert sizes == [2, 5, 1]
+        assert decide_all(runtime.writer, rows)[2:7] == first[2:7]

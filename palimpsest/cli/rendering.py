@@ -206,7 +206,7 @@ EXACT_UNSET = (
 
 def status_table(status: Mapping[str, Any]) -> RenderableType:
     """Counts, the decisions by kind, and the positions of the log and the projections."""
-    shown_apart = "behind decisions judge lag policy position unnamed verified".split()
+    shown_apart = "alike_ids behind decisions judge lag policy position unnamed verified".split()
     rare = ("folded", "unembedded")
     counts = [
         (name, status[name])
@@ -230,6 +230,7 @@ def status_table(status: Mapping[str, Any]) -> RenderableType:
         *([shown(EXACT_UNSET, "yellow")] if policy["exact"] is None else []),
         shown(*_last_verification(status["verified"])),
         *([shown(_unnamed(status["unnamed"]), "yellow")] if status["unnamed"] else []),
+        *([shown(_alike(status["alike_ids"]), "yellow")] if status["alike_ids"] else []),
     )
 
 
@@ -237,6 +238,13 @@ def _unnamed(owners: int) -> str:
     return (
         f"{counted(owners, 'owner')} called by several names, such as I and the user: declare them"
         " with `palimpsest names OWNER NAME...`, so that texts with different names are compared"
+    )
+
+
+def _alike(ids: int) -> str:
+    return (
+        f"{counted(ids, 'owner id')} in several Unicode forms (é as one character or two): each"
+        " form is an owner of its own, so let producers write ids in one form, such as NFC"
     )
 
 

@@ -84,14 +84,24 @@ SELECT count(*) AS n FROM (
     SELECT owner_id FROM candidates
     WHERE owner_id NOT IN (SELECT owner_id FROM events WHERE event = 'names_set')
     GROUP BY owner_id
-    HAVING bool_or(regexp_matches(text, '^((I|My|Ich|Meine?) |[我私僕])'))::INT
+    HAVING bool_or(regexp_matches(
+              text, '^((I|My|Ich|Meine?|Je|M(on|a|es)|Yo|Mis?) |J[''’]|[我私僕]'
+              || '|(나는|난|내가|내|저는|전|제가|제) )'))::INT
         + bool_or(regexp_matches(
-              text, '^((the )?user( |''s )|(der )?nutzer |用户|ユーザー)', 'i'))::INT
+              text, '^((the )?user( |''s )|(der )?nutzer |l[''’]utilisat(eur|rice) '
+              || '|(el|la) usuari[oa] |用户|ユーザー|사용자)', 'i'))::INT
         + bool_or(starts_with(lower(text), lower(owner_id)) AND regexp_matches(
-              substr(text, length(owner_id) + 1), '^(''?s)? |^[はの]'))::INT > 1
+              substr(text, length(owner_id) + 1), '^(''?s)? |^[はの은는이가의]'))::INT > 1
 )
 """
 """Owners without declared names whose texts call them by several names."""
+_ALIKE_IDS = """
+SELECT count(*) AS n FROM (
+    SELECT 1 FROM (SELECT DISTINCT owner_id FROM candidates)
+    GROUP BY nfc_normalize(owner_id) HAVING count(*) > 1
+)
+"""
+"""Owner ids in several Unicode forms, which are different owners (docs/producers.md)."""
 _PENDING = "SELECT count(*) AS n FROM candidates WHERE pending AND living"
 _JUDGED = """
 SELECT count(*)::BIGINT AS verdicts, coalesce(sum(calls), 0) AS calls,
@@ -111,8 +121,9 @@ def status(
     reader.refresh()
     if as_of is not None:
         return status_as_of(reader, position_as_of(reader.log, as_of))
-    asked = ((text, ()) for text in (_COUNTS, _BY_KIND, _PENDING, _JUDGED, _UNNAMED))
-    [counts], by_kind, [pending], [judged], [unnamed] = queries(reader.projections, *asked)
+    asked = ((text, ()) for text in (_COUNTS, _BY_KIND, _PENDING, _JUDGED, _UNNAMED, _ALIKE_IDS))
+    found = queries(reader.projections, *asked)
+    [counts], by_kind, [pending], [judged], [unnamed], [alike] = found
     kinds = {row["decision"]: row["n"] for row in by_kind}
     position = reader.log.head()
     policy = reader.policy_in_force()
@@ -133,6 +144,7 @@ def status(
         "behind": behind(),
         "verified": last_verification(reader.folder),
         "unnamed": unnamed["n"],
+        "alike_ids": alike["n"],
     }
 
 
@@ -152,6 +164,7 @@ def status_as_of(reader: Reader, position: int) -> dict[str, Any]:
         "behind": None,
         "verified": None,
         "unnamed": None,
+        "alike_ids": None,
     }
 
 

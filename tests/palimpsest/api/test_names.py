@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
@@ -238,6 +239,14 @@ def test_a_correction_in_another_language_is_named_and_comes_first(
         (("Adas Katze ist schwarz.", "Mein Hund ist weiß."), 1),
         (("私はローマに住んでいる。", "ユーザーは猫が好きだ。"), 1),
         (("我住在罗马。", "用户喜欢茶。"), 1),
+        (("J'habite à Rome.", "L'utilisateur aime le thé."), 1),
+        (("Mon chat est noir.", "Ada habite à Rome."), 1),
+        (("Yo vivo en Roma.", "El usuario bebe té."), 1),
+        (("Mi perro se llama Rex.", "La usuaria vive en Roma."), 1),
+        (("나는 로마에 산다.", "사용자는 차를 좋아한다."), 1),
+        (("제 고양이는 검은색이다.", "Ada는 로마에 산다."), 1),
+        (("나무가 크다.", "사용자는 차를 좋아한다."), 0),
+        (("Mice like tea.", "El usuario bebe té."), 0),
         (("I live in Rome.", "My cat is black.", "Bob lives in Rome."), 0),
         (("Ada lives in Rome.", "Adam is a user."), 0),
     ],
@@ -250,6 +259,12 @@ def test_the_status_counts_owners_who_might_declare_names(
     assert memories.status(as_of=memories.status()["position"])["unnamed"] is None
     memories.set_names("ada", NAMES)
     assert memories.status()["unnamed"] == 0
+
+
+def test_the_status_counts_ids_in_two_unicode_forms(memories: Palimpsest) -> None:
+    for owner in (normalize("NFC", "Élodie"), normalize("NFD", "Élodie"), "ada", "Ada"):
+        memories.submit([{"owner_id": owner, "text": f"{len(owner)} cats"}])
+    assert memories.status()["alike_ids"] == 1
 
 
 def test_the_newer_of_each_group_stays_before_the_older_of_another(memories: Palimpsest) -> None:

@@ -168,10 +168,16 @@ STATUS: dict[str, Any] = {
     "lag": {"lancedb": 0, "duckdb": 7},
     "verified": None,
     "unnamed": 0,
+    "alike_ids": 0,
     "behind": None,
     "policy": {"name": "standard", "hash": "abc", "exact": "verbatim"},
     "position": 12,
 }
+
+
+def test_a_status_says_that_ids_in_two_forms_are_two_owners() -> None:
+    *_, hint = lines(rendering.status_table(STATUS | {"alike_ids": 1}))
+    assert hint.startswith("1 owner id in several Unicode forms")
 
 
 def test_a_status_says_why_the_judge_is_not_asked() -> None:

@@ -15,7 +15,7 @@ from palimpsest.cleaning.texts import ScopedText
 from palimpsest.contracts.candidate import Text
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.model import first_rule
-from palimpsest.sources.mapping import NAMES, as_moment, guess_mapping, value_of
+from palimpsest.sources.mapping import NAMES, TEXTS, as_moment, guess_mapping, value_of
 from palimpsest.streams.intake import written_as
 
 LOOKED_AT = 1_000
@@ -29,7 +29,7 @@ _TEXT: TypeAdapter[str] = TypeAdapter(Text)
 
 def is_usual_text(name: str) -> bool:
     """Whether a column of this name usually has texts."""
-    return name.casefold() in NAMES["text"]
+    return name.casefold() in {*NAMES["text"], *TEXTS}
 
 
 @dataclass(frozen=True, slots=True)

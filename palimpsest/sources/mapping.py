@@ -40,6 +40,16 @@ _USUAL = {
 }
 NAMES = {ours: tuple(names.split()) for ours, names in _USUAL.items()}
 """Usual names for each of our fields, likeliest first."""
+TEXTS = frozenset(
+    "inhalt nachricht notiz erinnerung"
+    " texto contenido mensaje nota recuerdo"
+    " texte contenu souvenir"
+    " 本文 内容 テキスト メモ 記憶 文章 メッセージ"
+    " 文本 正文 內容 记忆 消息"
+    " 텍스트 내용 본문 메모 기억 메시지".split()
+)
+"""Names of the text in other languages. One counts in a source without a usual name, if it is the
+only one there. Times and owners have none: they would change what earlier imports have read."""
 NEEDED = ("text", "owner_id")
 MEM0 = frozenset({"data", "hash"})
 """Fields that every mem0 row has."""
@@ -53,6 +63,8 @@ _OURS: defaultdict[str, set[str]] = defaultdict(set)
 for _ours, _theirs in (*NAMES.items(), *OF_MEM0.items()):
     for _name in _theirs:
         _OURS[_name].add(_ours)
+for _name in TEXTS:
+    _OURS[_name].add("text")
 DERIVED = ("text_lemmatized",)
 """Fields that mem0 derives from the text for its own search."""
 _TIMES = ("occurred_at", "expires_at")
@@ -141,6 +153,10 @@ def guess_mapping(
             wanted = OF_MEM0.get(ours) if of_mem0 else None
             found = [name for name in wanted or _likely(usual, free) if name in free]
             fitting = [name for name in found if columns[name].fits(ours)]
+            if ours == "text" and not fitting:
+                fitting = _only(
+                    [name for name in _likely([*TEXTS], free) if columns[name].fits(ours)]
+                )
             if fitting:
                 fields[ours] = tuple(fitting if wanted else fitting[:1])
     mapped = {name for names in fields.values() for name in names}
@@ -172,6 +188,11 @@ def _likely(usual: Sequence[str], free: Sequence[str]) -> Iterator[str]:
         yield from (one for one in free if one.casefold() == name)
     for name in usual:
         yield from (one for one in free if one.rpartition(".")[2].casefold() == name and "." in one)
+
+
+def _only(names: Sequence[str]) -> Sequence[str]:
+    """The name, if there is one only."""
+    return names if len(names) == 1 else ()
 
 
 def _values(row: Fields) -> Iterator[tuple[str, Any]]:

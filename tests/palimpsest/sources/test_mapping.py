@@ -41,6 +41,19 @@ def test_usual_names_are_known() -> None:
     assert fields(ROW) == {"text": ("memory",), "owner_id": ("user",), "id": ("id",)}
 
 
+@pytest.mark.parametrize("name", ["Inhalt", "texto", "texte", "本文", "内容", "내용"])
+def test_a_text_is_known_by_its_name_in_other_languages(name: str) -> None:
+    assert fields({"titel": "a title", name: "Ada sings."}) == {"text": (name,)}
+    assert fields({"titel": "a title", "data": {name: "Ada sings."}}) == {"text": (f"data.{name}",)}
+    assert fields({"text": "Ada sings.", name: "another"}) == {"text": ("text",)}
+    assert fields({"titel": "a title", name: 7}) == {}
+
+
+def test_of_two_texts_in_other_languages_none_is_guessed() -> None:
+    assert fields({"texto": "Ada canta.", "inhalt": "Ada singt."}) == {}
+    assert fields({"texto": "Ada canta.", "inhalt": "Ada singt.", "usuario": "ada"}) == {}
+
+
 def test_what_is_given_is_not_guessed() -> None:
     assert fields(ROW, vec="vector", ts="occurred_at", user="session_id") == {
         "vector": ("vec",),

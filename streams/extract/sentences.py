@@ -45,6 +45,20 @@ _ONLY_ASKS = re.compile(
     re.IGNORECASE,
 )
 """How a question begins that states nothing, unlike *I live in Rome, where should I eat?*"""
+_FEW_WORDS = r"(?:\ [^\W\d]\S*){1,5}\s?[?？]"
+_ASKS_FOR_KNOWLEDGE = re.compile(
+    rf"""\W*(?:
+        (?:do|can|could)\ you\ (?:still\ )?(?:know|remember|recall|tell\ me)\ (?:
+            (?!.*\b(?:after|because|now|since|that)\b)(?:how|what|when|where|which|who|whose){_FEW_WORDS}
+            | my\ \w+\s?[?])
+        | (?:wei(?:ß|ss)t|kennst)\ du(?:\ noch)?,?\ (?:wann|was|welche\w*|wer|wie|wo){_FEW_WORDS}
+        | (?:tu\ sais|sais-tu|vous\ savez|savez-vous)
+            \ (?:ce\ que|comment|où|quand|quel\w*|qui){_FEW_WORDS}
+        | (?:sabes|recuerdas)\ (?:cómo|cuál|cuándo|dónde|qué|quién){_FEW_WORDS}
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""How a short question begins for what the other may know (*Do you know who I am?*), not why."""
 
 
 def sentences_of(text: str) -> Iterator[str]:
@@ -68,7 +82,9 @@ def asks(sentence: str) -> bool:
 
 def only_asks(sentence: str) -> bool:
     """Whether a sentence is a question that states nothing: it begins as such questions do."""
-    return asks(sentence) and _ONLY_ASKS.match(sentence) is not None
+    return asks(sentence) and any(
+        begin.match(sentence) is not None for begin in (_ONLY_ASKS, _ASKS_FOR_KNOWLEDGE)
+    )
 
 
 def _goes_on(end: str, text: str, at: int) -> bool:

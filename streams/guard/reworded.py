@@ -182,6 +182,7 @@ _ACROSS = (
     r"|(?:.* )?[a-z]+ing over (?!.*ing\b)"
 )
 """*Prefers flying over Rome* does not say: to Rome."""
+_NO_TITLE = rf"(?!(?:{'|'.join(sorted(title.capitalize() for title in en.TITLES))})\Z)"
 _NOT_CALLED = rf"(?!(?:{any_of(NOT_CALLED)})\Z)"
 _DATE = f"[0-9]{{1,2}} (?:{MONTH})(?: [0-9]{{4}})?"
 _AMOUNT = r"((?:[$€£][0-9][0-9.]*|[0-9][0-9.,]* [a-z]+))"
@@ -269,7 +270,11 @@ _WAYS = {
         (rf"'s major is ({any_of(SUBJECTS)})", r" majors in \1"),
         (rf"('s (?:{_SOMEBODY}) has [0-9]+) kids", r"\1 children"),
         (rf"('s {_WORDS})'s name is ({NAME})", r"\1 is called \2"),
-        (rf"('s (?!(?:.* )?{_APPOINTED} is ){_WORDS}) is named ({NAME})", r"\1 is called \2"),
+        (
+            rf"('s (?!(?:.* )?{_APPOINTED} is ){_WORDS}) is named ({_NO_TITLE}{NAME})",
+            r"\1 is called \2",
+        ),
+        (rf"('s (?:{any_of(PETS)})) is named ({NAME})", r"\1 is called \2"),
         (rf"('s (?:best friend|{any_of(ROLES)}) is) called {_NOT_CALLED}({NAME})", r"\1 \2"),
         (rf"'s ({_KIN}) is (?:called |{_NOT_CALLED})({NAME})", r" has a \1 called \2"),
         (rf"('s (?:[a-z]+ )*(?:{any_of(DATED)})) is on ({_DATE})", r"\1 is \2"),

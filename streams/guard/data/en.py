@@ -478,6 +478,11 @@ NAMED_BY_OWNERS = (
     | _words("friend uncle aunt cousin nephew niece grandson granddaughter")
 ) - {"bit", "fire"}
 """What *is named* somebody: a captain, an heir or a suspect may be named by others."""
+TITLES = _words(
+    "boss captain chief coach colonel doctor duke general judge king lieutenant major master prince"
+    " princess professor queen sergeant sir"
+)
+"""What somebody *is called* who is *named* otherwise; a dog has no title."""
 YOUNG = _words("girl boy kid girls boys kids")
 KIDS_ACT = SHOWN - {"watching", "chasing", "holding", "feeding"} | _words(
     "showing selling turning having hugging teasing helping balancing tries crys smiles climbs"

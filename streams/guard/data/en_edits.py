@@ -629,8 +629,12 @@ ROWS: tuple[EditRow, ...] = (
         "named",
         "*called* for *named*",
         "after *is* or *are* and a relative, an animal or a thing (*the new captain is named Rex*"
-        " is an appointment), before a name that ends the sentence and is not a weekday or month",
-        (("His dog is called Rex.", "His dog is named Rex."),),
+        " is an appointment), before a name that ends the sentence and is not a weekday or month,"
+        " nor somebody's title (*her brother is called Captain*)",
+        (
+            ("His dog is called Rex.", "His dog is named Rex."),
+            ("His dog is called Captain.", "His dog is named Captain."),
+        ),
         (
             ("Her boss called Tom.", "Her boss is Tom."),
             ("Her boss called Tom.", "Her boss named Tom."),
@@ -640,6 +644,7 @@ ROWS: tuple[EditRow, ...] = (
             ("The new captain is named Rex.", "The new captain is called Rex."),
             ("Her heir is named Tom.", "Her heir is called Tom."),
             ("The captain was named Rex.", "The captain was called Rex."),
+            ("Her brother is named Captain.", "Her brother is called Captain."),
             ("She was called Home by her boss.", "She was named Home by her boss."),
         ),
     ),

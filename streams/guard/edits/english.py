@@ -452,8 +452,11 @@ def _named(one: Reading, i: int, other: Reading, j: int) -> Found:
     found = _exchange(one, i, other, j, en.NAMED)
     linked = low(one, i - 1) in ("is", "are")
     name = capital(one, i + 1) and capital(other, j + 1) and low(one, i + 1) not in en.CAPITALISED
-    kept = not {low(one, i - 2), singular(low(one, i - 2))}.isdisjoint(en.NAMED_BY_OWNERS)
-    return found if found and linked and kept and name and ends(one, i + 2) else None
+    whose = {low(one, i - 2), singular(low(one, i - 2))}
+    kept = not whose.isdisjoint(en.NAMED_BY_OWNERS)
+    titled = low(one, i + 1) in en.TITLES and whose.isdisjoint(en.THINGS)
+    ended = not titled and ends(one, i + 2)
+    return found if found and linked and kept and name and ended else None
 
 
 def _located(one: Reading, i: int, other: Reading, j: int) -> Found:

@@ -55,6 +55,7 @@ Eve is Ada's closest friend. / My closest friend is Eve.
 Rome is my hometown. / Ada's hometown is Rome.
 3 May is Ada's birthday. / My birthday is on 3 May.
 Ada's date of birth is 3 May 1991. / I was born on 3 May 1991.
+Ada's dog is named Captain. / My dog is called Captain.
 39 is Ada's shoe size. / My shoe size is 39.
 Green is Ada's favourite colour. / My favorite color is green.
 Tea is my favourite drink. / Ada's favourite drink is tea.
@@ -68,6 +69,7 @@ Ada has a food allergy. / Ada is allergic to food.
 Ada takes coffee with sugar to Bob. / Ada takes her coffee with sugar to Bob.
 Ada's successor is named Bob. / Ada's successor is called Bob.
 My captain is named Bob. / Ada's captain is called Bob.
+My brother is named Captain. / Ada's brother is called Captain.
 Ada is a registered nurse. / Ada works as a registered nurse.
 Ada is a licensed electrician. / I work as a licensed electrician.
 Ada is a chartered accountant. / I work as a chartered accountant.

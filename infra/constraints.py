@@ -1,4 +1,4 @@
-"""Writes the pinned versions: constraints.txt, and those that torch, mem0 and LangChain add."""
+"""Writes the pinned versions: constraints.txt, and those for torch, mem0 and LangChain."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """MCP over standard input and output, for clients that start a process: a proxy of the server.
 
 It forwards JSON-RPC messages under ids of its own, and gives each answer the id that the client
-used, whether a string or a number. The only state that it keeps is the negotiated version. Calls of
+used, whether a string or a number. Of the session it keeps only the negotiated version. Calls of
 tools are forwarded one after the other, so that pipelined writes keep their order. If the server
 ends, it is found or started again, and the request is retried under the same key, so that nothing
 is done twice.
@@ -58,7 +58,7 @@ class Address(Protocol):
 
     @property
     def agent(self) -> str | None:
-        """The secret."""
+        """The secret, if any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,8 @@ def calibrate(
 ) -> tuple[dict[str, Any], Policy | None]:
     """The answer of the command, and the calibrated policy if the labels support one.
 
-    `data` identifies the labels: their `digest` and today's `date`.
+    `data` identifies the labels: their `digest` and today's `date`. Raises UsageError if a judge's
+    probabilities are of several models or prompts, or of none that is named exactly.
     """
     head = head_of(pairs, policy, vectors, budget, data)
     samples = chosen(pairs), chosen(pairs, policy)

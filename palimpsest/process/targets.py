@@ -1,4 +1,4 @@
-"""The files that a command writes: all of them whole, or none."""
+"""The files that a command writes: each is whole, and none is there unless all were written."""
 
 from __future__ import annotations
 

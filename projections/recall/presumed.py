@@ -75,7 +75,7 @@ class PresumedNames:
         self._now: tuple[str, ...] = ()
 
     def now(self) -> tuple[str, ...]:
-        """The names; empty if all texts use the same one."""
+        """The names; empty unless there are several."""
         new = [*self._new_texts()]
         for text in new:
             self._note(text.replace("’", "'"))

@@ -28,8 +28,8 @@ def check_log(log: Log, progress: Callable[[str, float], None] | None = None) ->
 
     Positions must have no gaps. Of each event it checks the checksum, the owner and id against the
     indexed columns, the references to earlier events, and texts and ids against their hashes; last,
-    the file's structure. Raises StoreError for the first fault, with its position. Events appended
-    during the check are left out.
+    the file's structure. Raises StoreError for the first fault, with its event's position. Events
+    appended during the check are left out.
     """
     head = log.head()
     _check_positions(log)

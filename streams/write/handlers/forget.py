@@ -26,7 +26,7 @@ FORGET = "forget"
 def forget(executor: Executor, request: ForgetRequest) -> Forgotten:
     """Forget memories; a repeated request gets its first answer.
 
-    Raises RefusedError if one of the memories has changed since.
+    Raises RefusedError if an id is unknown or another owner's, or if `expect` no longer holds.
     """
     by_agent = request.rank == "agent"
     again = request.again or ("allow" if by_agent else "ask")

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from aiokafka import ConsumerRecord, TopicPartition
+from aiokafka import TopicPartition
 
 from palimpsest.contracts.errors import TransientError
 from palimpsest.streams.cluster.connection import Connection
@@ -38,9 +38,9 @@ class Consumer:
     async def position(self, _partition: TopicPartition) -> int:
         return self.at
 
-    async def getmany(self, **_: Any) -> dict[TopicPartition, list[ConsumerRecord[Any, Any]]]:
+    async def getmany(self, **_: Any) -> dict[TopicPartition, list[Any]]:
         self.at += 2
-        return {AT: [SimpleNamespace(offset=self.at - 2), SimpleNamespace(offset=self.at - 1)]}  # type: ignore[list-item]
+        return {AT: [SimpleNamespace(offset=self.at - 2), SimpleNamespace(offset=self.at - 1)]}
 
 
 def test_the_last_batch_of_a_range_makes_it_complete() -> None:

@@ -38,12 +38,13 @@ class Maintenance(OpenedStore):
     ) -> list[dict[str, Any]]:
         """Unreadable inputs, the oldest first, without their bytes.
 
-        For pagination: at most `limit`, starting after the one with the id `after`.
+        For pagination: at most `limit`, starting after the one with the id `after`; RefusedError if
+        that is unknown.
         """
         return exchange.dead_letters(self._reader, state, limit, after)
 
     def dead_letter(self, letter_id: Id) -> tuple[dict[str, Any], bytes]:
-        """An unreadable input, with its original bytes."""
+        """An unreadable input, with its original bytes; RefusedError if the id is unknown."""
         return exchange.dead_letter(self._reader, letter_id)
 
     def audits(
@@ -54,8 +55,8 @@ class Maintenance(OpenedStore):
     ) -> Audits:
         """A handle for audits, which bound the share of wrong automatic joins (docs/proof.md).
 
-        Its calls are `open`, `next`, `label`, `status`, `certify` and `check`. Keep it while you
-        label, because it caches what it has read. `actor` is recorded with its requests.
+        Its main calls are `open`, `next`, `label`, `status`, `certify` and `check`. Keep it while
+        you label, because it caches what it has read. `actor` is recorded with its requests.
         """
         return Audits(self._writer, self.turn.lock, progress or ignore_progress, actor)
 
@@ -67,7 +68,8 @@ class Maintenance(OpenedStore):
     def set_policy(self, policy: str | Policy, *, actor: str | None = None) -> PolicyInForce:
         """Put a policy in force from here on: a preset's name, a file, or a policy.
 
-        Earlier decisions stay. UsageError for an unknown name.
+        Earlier decisions stay. Raises UsageError for an unknown name or a wrong file, RefusedError
+        if the policy is for a model of which a text lacks its vector.
         """
         wanted = load_policy(policy)
         request = policy_request(self._writer, wanted, actor)

@@ -159,7 +159,7 @@ class Runs(Statements):
 
         Exact repeats are confirmed, and the stronger model reviews the others. `left` counts the
         decisions without an answer: if the model was `asked`, they wait for a person; if it was
-        `unavailable`, for the next run.
+        `unavailable`, for the next run. `judge` is as for `dedupe`.
         """
 
         async def run() -> dict[str, Any]:
@@ -253,8 +253,8 @@ class Runs(Statements):
         """Compare texts by their vectors of another model from here on.
 
         `policy` has the thresholds for it; without one, the current thresholds stay, although they
-        were set for the old model. Earlier decisions stay. Raises RefusedError if any text lacks a
-        vector.
+        were set for the old model. Earlier decisions stay. Raises UsageError if the policy is for a
+        third model, RefusedError if the model is in force already, or any text lacks its vector.
         """
         rules = None if policy is None else load_policy(policy)
         return switch_model(self._writer, model, rules, actor)

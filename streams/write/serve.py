@@ -99,7 +99,7 @@ SMALL = (
     ConfirmRequest,
     AddVectorsRequest,
 )
-"""Requests that verifiers and batch runs send by the hundred: one step on one owner's ledger."""
+"""Requests that are sent by the hundred, each a small step on one owner's ledger."""
 MOST_TOGETHER = 64
 """Maximum number of small requests in a transaction: everybody else waits until it is on disk."""
 
@@ -117,7 +117,7 @@ Handler = Callable[[Any, Any], Any]
 """Runs the commands of a request of one kind on an executor, or on the writer if it has no dry run.
 
 Returns what they did, as plain values. Raises RefusedError, with the reason, if nothing could be
-done."""
+done, and UsageError if the request is wrong."""
 
 
 def put_policy_in_force(writer: Writer, request: PolicyRequest) -> PolicyInForce:
@@ -371,8 +371,8 @@ def _answer(
 def serve_all(writer: Writer, asked: Iterable[PendingRequest[A_co]]) -> list[Answer[A_co]]:
     """Like `serve`, but with many small requests in one transaction, and any other in its own.
 
-    If a transaction raises an error that is not an answer, each of its requests is served alone, so
-    that one request's error does not affect the others.
+    If a transaction fails, each of its requests is served alone, so that one request's error does
+    not affect the others. Errors of the store and the disk, and transient ones, are raised.
     """
     answers: list[Answer[A_co]] = []
     for part in _parts(asked):

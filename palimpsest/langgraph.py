@@ -91,8 +91,8 @@ class PalimpsestStore(BaseStore):
         """Carry out operations: first the reads, then the last put of each key.
 
         Raises UsageError for a namespace without an owner, and for a value that is not JSON or has
-        too long a text; earlier puts stay. An argument of a wrong type or out of range is refused
-        before anything is done.
+        too long a text, and RefusedError for a text that a person has forgotten; earlier puts stay.
+        An argument of a wrong type or out of range is refused before anything is done.
         """
         wanted = [*ops]
         for op in wanted:

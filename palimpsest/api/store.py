@@ -76,8 +76,8 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
         """Open the store in the folder `path`, created first unless `create` is False.
 
         Without a `path`, the store is that of PALIMPSEST_STORE or palimpsest.toml; `policy`,
-        `engine`, `model` and `cluster` also default to the settings there, as for the command
-        line.
+        `engine`, `model`, `embedder` and `cluster` also default to the settings there, as for the
+        command line.
 
         `policy` is a preset's name, a file, or a policy. Its default is `standard`, or the preset
         for `model` if it has one. The first candidate of a new store puts it in force; after that,
@@ -99,8 +99,8 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
         person.
 
         Raises StoreError if there is no readable store, or if its log lacks events that were
-        acknowledged, unless `accept_loss`; UsageError in a process that was forked after a store
-        was opened.
+        acknowledged, unless `accept_loss`; UsageError for a wrong policy or setting, and in a
+        process that was forked after a store was opened.
         """
         require_no_inheritance()
         if path is None:

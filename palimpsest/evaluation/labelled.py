@@ -1,6 +1,6 @@
 """Reads labelled pairs and clusters from CSV, JSON lines and Parquet.
 
-Errors name row and column.
+Errors name the row and, if only one value is wrong, its column.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class _LabelledRow:
 def read_pairs(files: Iterable[Path], renames: Mapping[str, str]) -> list[LabelledPair]:
     """The labelled pairs of files, in order; `renames` maps their columns to ours.
 
-    UsageError names the file, row and column of the first row that is not a labelled pair.
+    UsageError names the file and the first row that is not a labelled pair.
     """
     return [_pair(row) for file in files for row in _rows(file, renames)]
 

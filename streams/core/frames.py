@@ -66,7 +66,7 @@ def framed(memory: Memory, names: tuple[str, ...], text: str | None = None) -> F
 
 
 def of_one_frame(ledger: Ledger, one: Framed, other: Framed) -> bool:
-    """Whether two memories share a frame, and neither a judge nor a person has told them apart."""
+    """Whether two memories share a frame, and nobody has told them apart."""
     return (
         not one.keys.isdisjoint(other.keys)  # most pairs share none
         and one.memory.namespace == other.memory.namespace
@@ -88,7 +88,7 @@ def by_face_moment(memory: Memory) -> tuple[datetime, int]:
 
 
 def told_apart(ledger: Ledger, one: Memory, other: Memory) -> bool:
-    """Whether a judge or a person has said that two memories differ."""
+    """Whether two memories are separated, or a judge has said that they differ."""
     if separated_pair(ledger, one, other) is not None:
         return True
     return any(

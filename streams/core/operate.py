@@ -574,7 +574,7 @@ def _bars_reinstating(
 def withdrawn_by(edge: Edge) -> Entry | None:
     """The candidate that an update had added and that undoing the update retracted.
 
-    None if the candidate had been retracted before, or is living again.
+    None if undoing it retracted none, or the candidate is living again.
     """
     withdrew = edge.reversed_by is not None and edge.reversed_by.withdrew
     return edge.newer if withdrew and not edge.newer.living else None

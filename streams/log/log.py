@@ -273,7 +273,7 @@ class Log(Database):
     def of_request(self, request_id: str) -> list[Recorded]:
         """The events that a request caused, in order; empty if it is unknown."""
         where = "WHERE position IN (SELECT position FROM requests WHERE id = ?) ORDER BY position"
-        return _decoded(self._read(where, (_key(request_id),), None))
+        return _decoded(self._read(where, (_key_or_none(request_id),), None))
 
     def owner_of(self, event_id: str) -> str | None:
         """The owner of the event with this id; None if it is unknown."""

@@ -48,10 +48,10 @@ class InputOffset:
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestions:
-    """The questions to the judge that a commit opens, by owner.
+    """The questions to the judge that a commit opens, each with its owner.
 
-    `candidates` are those whose question opened, `texts` the joins whose text must be recomposed;
-    each maps to its owner. Questions that opened and closed within the commit are left out.
+    `candidates` are those whose question opened, `texts` the joins whose text must be recomposed.
+    Questions that opened and closed within the commit are left out.
     """
 
     candidates: dict[str, str]

@@ -19,7 +19,7 @@ LONGEST_MINUTES = int(LONGEST_SECONDS) // 60
 
 
 def require_arguments(op: Op) -> None:
-    """UsageError for a value that is not a dict, or a number of a wrong type or out of range.
+    """UsageError for a value or a filter that is not a dict, or a number of a wrong type or range.
 
     Also for a key or a namespace that is not valid Unicode, and a namespace that is not a tuple: a
     text would count as a tuple of its letters, and a list would match nothing.

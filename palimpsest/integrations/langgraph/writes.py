@@ -68,7 +68,10 @@ def _put(
     items: Items,
     kept: Kept | None,
 ) -> None:
-    """Record the new value: update the memory if only this key is in it, else submit a text."""
+    """Record the new value by an update, if only this key is in the memory and it never expires.
+
+    Else, and if the update does nothing, a text is submitted, and the key's old ones retracted.
+    """
     owner_id = items.owner_id
     before = items.living(op.namespace, op.key)
     put_id = _id_of_put(op, len(items.of_key(op.namespace, op.key)), value)

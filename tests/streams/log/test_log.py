@@ -306,6 +306,11 @@ def test_requests_of_an_older_replica_are_found_whatever_their_ids_are(log: Log)
         assert upgraded.row("SELECT count(*) FROM requests") == (1,)
 
 
+def test_nothing_has_a_request_that_is_no_uuid(log: Log) -> None:
+    append(log, refused(1))
+    assert log.of_request("end-7") == []
+
+
 def test_a_newer_format_is_reported(log: Log) -> None:
     log.execute(f"PRAGMA user_version={database.SCHEMA_VERSION + 1}")
     log.close()

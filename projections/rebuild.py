@@ -98,7 +98,10 @@ def rebuild(
     progress: Progress,
     start_helper: StartHelper = no_helper,
 ) -> dict[str, Any]:
-    """Build, compare and swap. The live projections must be idle, and opened again afterwards."""
+    """Build, compare and swap. The live projections must be idle, and opened again afterwards.
+
+    Raises UsageError for an unknown name, or if LanceDB is named but not installed.
+    """
     build = Build(folder, names, source.head(), effect)
     build.fill(source, progress, start_helper)
     found = build.compare(folder, progress)

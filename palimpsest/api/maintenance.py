@@ -82,8 +82,8 @@ class Maintenance(OpenedStore):
     ) -> dict[str, Any]:
         """Recreate projections from the log beside the live ones, then swap them in.
 
-        If none is named, all are recreated; LanceDB only if it is installed. Raises TransientError
-        if another process is writing.
+        If none is named, all that are kept are recreated. Raises UsageError for an unknown name, or
+        if LanceDB is named but not installed; TransientError if another process is writing.
         """
         return self._reader.upkeep.rebuild(which, progress)
 

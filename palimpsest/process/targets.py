@@ -12,7 +12,7 @@ Write = Callable[[Path], object]
 
 
 def require_targets(targets: Mapping[str, Path | None]) -> None:
-    """UsageError for an option's file that cannot be written, before any work is done."""
+    """UsageError, before any work is done, if an option's file is a folder or has none to be in."""
     for option, target in targets.items():
         if target is not None and not target.parent.is_dir():
             raise UsageError(f"{option}: there is no folder {target.parent}")

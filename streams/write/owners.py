@@ -29,8 +29,8 @@ them again and again, which takes longer than the folding."""
 class Loaded:
     """An owner's ledger and the search indexes that follow it.
 
-    `broken` are scopes that could not be searched; they are not tried again. `size` is the owner's
-    share of `MOST_CANDIDATES`, as of the last count.
+    `broken` are scopes that could not be searched; they are not tried again under the policy.
+    `size` is the owner's share of `MOST_CANDIDATES`, as of the last count.
     """
 
     ledger: Ledger
@@ -49,7 +49,7 @@ class Loaded:
         return found
 
     def give_up(self, namespace: str, error: SearchError) -> None:
-        """Stop searching a scope while this owner is in memory."""
+        """Stop searching a scope while this owner is in memory and the policy stays."""
         self.indexes.pop(namespace, None)
         self.broken[namespace] = error
 
@@ -144,7 +144,7 @@ class Owners:
 
 
 def fold_owner(log: Log, owner_id: str, upto: int | None = None) -> Ledger:
-    """An owner's ledger as of a position, by default the latest, that nobody else uses."""
+    """Fold an owner's events into a new ledger, up to a position, by default the latest."""
     ledger = Ledger(owner_id)
     events = log.of_owner(owner_id, upto=upto)
     for recorded in islice(events, MANY_EVENTS):

@@ -26,7 +26,7 @@ _NOUN = r"([^\W\d_][\w-]*(?: [^\W\d_][\w-]*)?) "
 def of_owner(said: str, who: str, names: tuple[str, ...]) -> str | None:
     """A text about the owner with `who` as its subject or possessor.
 
-    None if the names have neither *je* nor *yo*, or if the text does not begin with the owner.
+    None if the names have neither *je* nor *yo*, or if nothing of the owner is read at its start.
     """
     mine = next((name for name in map(str.casefold, names) if name in _MINE), None)
     if mine is None:

@@ -233,8 +233,8 @@ def check_files(
 ) -> CheckedFiles:
     """Check the first rows of files; writes nothing, and needs no store.
 
-    Raises WrongFileError for a file whose first rows are all wrong, unless `keep_going` allows it,
-    and UsageError if the source's name is blank or a file cannot be read.
+    Raises WrongFileError if the first `FIRST_ROWS` rows of a file are all wrong, unless
+    `keep_going` allows it, and UsageError if the source's name is blank or a file cannot be read.
     """
     if source is not None and not source.strip():
         raise UsageError("the source's name is blank")

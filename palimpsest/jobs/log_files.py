@@ -31,7 +31,7 @@ def export_log(reader: Reader, file: Path, progress: Callable[[int], None] | Non
     """Write every line of the log to a file, byte for byte; returns their number.
 
     The file is written whole or not at all, because a partial export would look complete. Raises
-    UsageError if it cannot be written.
+    UsageError if it cannot be written, StoreError if the log is damaged.
     """
     counts = []
 
@@ -80,7 +80,8 @@ def make_folder(folder: Path) -> None:
 def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None) -> int:
     """Fill a new store from an exported log; leave no store behind if the file is not a log.
 
-    Raises UsageError if the file cannot be read.
+    Raises UsageError if the file cannot be read or the store has events, and StoreError if the file
+    is not a log, or the store cannot be created.
     """
     if not file.is_file():
         raise UsageError(

@@ -32,8 +32,8 @@ class Face(NamedTuple):
     `text_id` is the event that brought a composed text, `composed` its distinct text in the scope.
     `displaced` maps texts (`Distinct.said`) to the face that an exact repeat of them brings back.
     `behind` are the texts that bring this face back once it is displaced itself. `chosen`: a person
-    or an agent chose it, or the judge replaced a chosen one by it. `former` are the texts that
-    persons displaced; `contradicts` are automatic joins that disagree with the choice, for review.
+    or an agent chose it, or the judge replaced a chosen one by it. `former` are the texts that such
+    choices displaced; `contradicts` are automatic joins that disagree with them, for review.
     """
 
     speaker: Entry

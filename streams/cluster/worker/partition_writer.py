@@ -294,14 +294,20 @@ class RequestOversight:
             raise Interrupted("the partition is revoked: its request is delivered again")
 
     def step(self, owner_id: str) -> None:
-        """Count one more command. Raises RefusedError for another partition's owner."""
+        """Count one more command.
+
+        Raises RefusedError for another partition's owner, Interrupted if the partition is revoked.
+        """
         if not self._partition.is_mine(owner_id):
             raise RefusedError("wrong_partition", "the owner belongs to another partition")
         self.require()
         self._steps += 1
 
     def commit_part(self) -> None:
-        """Commit, and report to the caller that the request continues."""
+        """Commit, and report to the caller that the request continues.
+
+        Raises Interrupted, after the commit, if the partition is revoked.
+        """
         writer = self._partition.writer
         writer.pending.answers.append(Reply(self._request_id, SoFar(self._steps)))
         writer.commit()

@@ -63,7 +63,8 @@ IN_BULK = ("reversed", "retracted", "restored")
 class ClusterWriter:
     """Writes to a cluster, which decides; `reader` reads the store that follows it.
 
-    It connects when it first writes; reading needs no broker.
+    It connects when it first writes; reading needs no broker. UsageError if it cannot, because the
+    store has decisions of its own or the extra `cluster` is missing.
     """
 
     def __init__(self, reader: Reader, cluster: Connection) -> None:

@@ -113,13 +113,13 @@ class Batcher:
         return self._outage_since is not None
 
     async def compare(self, judge: PairJudge, owner_id: str, pair: JudgedPair) -> Verdict:
-        """The verdict on a pair, however long it takes."""
+        """The verdict on a pair, however long it takes; raises what the judge raises."""
         return cast("Verdict", await self._submit(judge, owner_id, pair))
 
     async def compose(
         self, judge: PairJudge, owner_id: str, sources: Sequence[Side]
     ) -> CompositionAnswer:
-        """One text composed from several, however long it takes."""
+        """One text composed from several, however long it takes; raises what the judge raises."""
         return cast("CompositionAnswer", await self._submit(judge, owner_id, tuple(sources)))
 
     async def _submit(

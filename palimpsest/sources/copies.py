@@ -63,7 +63,8 @@ def write_copy(
 ) -> None:
     """Write a source with some edits to `to`.
 
-    RefusedError if the target exists; UsageError if the format needs an option.
+    Raises as `refuse_target` does, and UsageError if the source cannot be copied, or not without an
+    option.
     """
     refuse_target(place, to)
     part = to.with_name(to.name + PART)

@@ -64,7 +64,7 @@ class Segment:
         return [path.stem for path in self.path.iterdir() if path.suffix == ".parquet"]
 
     def rows(self) -> int:
-        """The number of rows in its manifest."""
+        """The number of rows in its manifest; StoreError if that cannot be read."""
         return sum(entry["rows"] for entry in self.manifest()["files"].values())
 
     def manifest(self) -> dict[str, Any]:

@@ -134,7 +134,7 @@ class DeadLetters:
         return None if row is None else _letter(row)
 
     def original(self, letter_id: str) -> bytes | None:
-        """The original bytes of a letter; None for an unknown id."""
+        """The bytes of a letter, as far as they were kept; None for an unknown id."""
         row = self._database.row("SELECT bytes FROM dead_letters WHERE id = ?", (letter_id,))
         return None if row is None else row[0]
 

@@ -39,7 +39,8 @@ def carry_out_run(executor: Executor, request: RunRequest) -> RunReport:
     """Run a step of the policy, unless it is skipped; a repeated run gets its recorded answer.
 
     Raises RefusedError for an owner without memories, a policy without batch rules, a run due in
-    the future, or an owner whose number of events is not the expected one.
+    the future, or an owner whose number of events is not the expected one; UsageError for a step or
+    a rule that no request carries out alone.
     """
     run = run_id(request.owner_id, request.step, request.due)
     found = executor.log.find(event_id(run, "0"))

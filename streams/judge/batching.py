@@ -142,7 +142,10 @@ class Batcher:
         """Send as many batches as the limit allows; during an outage one request, after a pause."""
         limit = 1 if self.outage else self.settings.concurrency
         while self._waiting and self._next is None and len(self._in_progress) < limit:
-            batch = self._next_batch(1 if self.outage else limit - len(self._in_progress))
+            free = limit - len(self._in_progress)
+            most = 1 if self.outage else min(self.settings.size, -(-len(self._waiting) // free))
+            # If a caller was cancelled, its answer is done.
+            batch = [one for one in self._waiting.take(most) if not one.answer.done()]
             if batch:
                 task = asyncio.create_task(self._send(batch))
                 self._in_progress.add(task)
@@ -154,12 +157,6 @@ class Batcher:
         self._in_progress.discard(task)
         if not task.cancelled():
             self._send_batches()
-
-    def _next_batch(self, free: int) -> list[_PendingRequest]:
-        """The first request with others that may share its batch; free slots are used first."""
-        most = 1 if self.outage else min(self.settings.size, -(-len(self._waiting) // free))
-        # If a caller was cancelled, its answer is done.
-        return [request for request in self._waiting.take(most) if not request.answer.done()]
 
     async def _send(self, batch: Sequence[_PendingRequest]) -> None:
         try:

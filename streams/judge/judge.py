@@ -77,10 +77,8 @@ class _PairComparison:
         return Key(pair.older.hash, pair.newer.hash, prompt_id, self.model)
 
 
-WRITES_NONE = "a decision model writes no text"
 TOO_LONG = "the texts are too long for the model"
 LOCAL_ONLY = "the policy keeps a text local, and the judge is remote: a person decides"
-NOT_SENT = JudgeAnswer("unusable", LOCAL_ONLY)
 ONE_SIDED = frozenset({"update", "compose"})
 """Answers that would change a text: they count only if given in both orders."""
 
@@ -211,13 +209,13 @@ class Judge:
         """
         exchange, name = self.service.exchange, self.rules.model
         if self.service.is_remote and any(source.local for source in sources):
-            return CompositionAnswer(None, self._no_text(sources[0], LOCAL_ONLY))
+            return self._no_text(sources[0], LOCAL_ONLY)
         if not exchange.writes:
-            return CompositionAnswer(None, self._no_text(sources[0], WRITES_NONE))
+            return self._no_text(sources[0], "a decision model writes no text")
         asked = exchange.form(prompt("compose"))
         payload, entries = sources_payload(sources), composition_entries(sources)
         if not fits(asked, payload, entries, model(name)):
-            return CompositionAnswer(None, self._no_text(sources[0], TOO_LONG))
+            return self._no_text(sources[0], TOO_LONG)
         key = Key(sources[0].hash, _hash(sources[1:]), asked.id, name)
         answer = self.cache.get(key)
         while answer is None:
@@ -299,13 +297,10 @@ class Judge:
             judge=self.recorded.hash,
         )
 
-    def _no_text(self, oldest: Side, reason: str) -> Verdict:
-        return Verdict(
-            neighbour_id=oldest.candidate_id,
-            answer="unusable",
-            reasoning=reason,
-            model=self.rules.model,
-        )
+    def _no_text(self, oldest: Side, reason: str) -> CompositionAnswer:
+        about, model = oldest.candidate_id, self.rules.model
+        verdict = Verdict(neighbour_id=about, answer="unusable", reasoning=reason, model=model)
+        return CompositionAnswer(None, verdict)
 
     # -- from pairs to answers ---------------------------------------------------------------------
 
@@ -339,7 +334,7 @@ class Judge:
                 await asyncio.sleep(WAIT_SECONDS)
         answers = []
         for key in keys:
-            answer = found.get(key) or self.cache.get(key) or NOT_SENT
+            answer = found.get(key) or self.cache.get(key) or JudgeAnswer("unusable", LOCAL_ONLY)
             answers.append(answer)
             found[key] = replace(answer, cost=NOTHING)
         return answers

@@ -14,7 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from palimpsest.contracts.evidence import FirstAnswer, Verdict
 
-MILLION = 1_000_000
 CACHING = 1.25
 """The price of input that the service writes to its cache, as a multiple of the input price."""
 _DATE = re.compile(r"-\d{8}$")
@@ -75,7 +74,7 @@ class JudgeModel(BaseModel):
         written = CACHING * (usage.cache_creation_input_tokens or 0)
         reread = self.reread * (usage.cache_read_input_tokens or 0)
         priced = tier.input * (usage.input_tokens + written + reread)
-        return (priced + tier.output * usage.output_tokens) / MILLION
+        return (priced + tier.output * usage.output_tokens) / 1_000_000
 
 
 UNKNOWN = JudgeModel(context=200_000, answer=32_000)

@@ -20,7 +20,6 @@ answer with the probability that both say the same."""
 
 PYTHON = "python"
 """The protocol that the log records for a function."""
-NOT_OFFERED = "the function gave no answer that the policy asks for"
 
 
 class OwnJudge:
@@ -65,10 +64,11 @@ class OwnJudge:
         answer, probability = said if isinstance(said, tuple) and len(said) == 2 else (said, None)
         sound = probability is None or is_probability(probability)
         usable = sound and isinstance(answer, str) and answer in allowed and answer != "compose"
+        reason = "the function gave no answer that the policy asks for"
         return Verdict(
             neighbour_id=pair.older.candidate_id,
             answer=cast("Answer", answer) if usable else "unusable",
-            reasoning=None if usable else NOT_OFFERED,
+            reasoning=None if usable else reason,
             model=self._name,
             seconds=seconds,
             calls=1.0,

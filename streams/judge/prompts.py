@@ -49,6 +49,7 @@ def prompt(name: Name) -> Prompt:
     return Prompt(name, path.read_text(encoding="utf-8"), tool)
 
 
+@cache
 def in_json(asked: Prompt) -> Prompt:
     """The same prompt for a model that writes one JSON object instead of calling a tool."""
     call = f"Call the tool `{asked.tool['name']}` exactly once, and write nothing else."

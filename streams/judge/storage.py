@@ -116,6 +116,22 @@ def _add_columns(connection: sqlite3.Connection) -> None:
                 raise
 
 
+class _JudgeFile:
+    """A connection to the file, whose failures are raised as ours."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._connection = connect(file)
+
+    def _rows(self, sql: str, values: tuple[object, ...] | dict[str, object]) -> list[Any]:
+        with file_errors(self._file):
+            return self._connection.execute(sql, values).fetchall()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+
 # -- cached answers ------------------------------------------------------------------------------
 
 
@@ -137,7 +153,7 @@ class Key:
         return bytes.fromhex(self.older), bytes.fromhex(self.newer), self.prompt, self.model
 
 
-class VerdictCache:
+class VerdictCache(_JudgeFile):
     """A file of answers.
 
     It holds composed texts and short reasons, but no other text of a memory. The cost of an answer
@@ -145,21 +161,16 @@ class VerdictCache:
     arrived as its process stopped, belongs to the first verdict that is recorded later.
     """
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._connection = connect(file)
-
     def get(self, key: Key) -> JudgeAnswer | None:
         """The cached answer, if there is one; it costs nothing."""
         sql = (
             "SELECT answer, reason, text, probability, answered_by FROM answers"
             " WHERE older = ? AND newer = ? AND prompt = ? AND model = ?"
         )
-        with file_errors(self._file):
-            row = self._connection.execute(sql, key.row).fetchone()
-        if row is None:
+        rows = self._rows(sql, key.row)
+        if not rows:
             return None
-        answer, reason, text, probability, model = row
+        answer, reason, text, probability, model = rows[0]
         return JudgeAnswer(answer, reason, text=text, probability=probability, model=model)
 
     def put(self, answers: Mapping[Key, JudgeAnswer]) -> None:
@@ -193,13 +204,11 @@ class VerdictCache:
     def renew(self, lease: str) -> None:
         """Keep a lease for LEASE_SECONDS from now."""
         sql = "UPDATE asked SET expires = ? WHERE lease = ?"
-        with file_errors(self._file):
-            self._connection.execute(sql, (time.time() + LEASE_SECONDS, lease))
+        self._rows(sql, (time.time() + LEASE_SECONDS, lease))
 
     def release(self, lease: str) -> None:
         """End a lease: its answers are cached, or others may ask."""
-        with file_errors(self._file):
-            self._connection.execute("DELETE FROM asked WHERE lease = ?", (lease,))
+        self._rows("DELETE FROM asked WHERE lease = ?", (lease,))
 
     def claim(self, key: Key) -> Cost | None:
         """Take the owed cost of an answer, which the caller records; None if it is not cached."""
@@ -211,12 +220,11 @@ class VerdictCache:
             "DELETE FROM owed WHERE older = ? AND newer = ? AND prompt = ? AND model = ?"
             " RETURNING cost"
         )
-        with file_errors(self._file):
-            cached = self._connection.execute(look, key.row).fetchone()
-            if cached is None:
-                return None
-            taken = cached[0] and self._connection.execute(take, key.row).fetchone()
-        return Cost(**json.loads(taken[0])) if taken else NOTHING
+        cached = self._rows(look, key.row)
+        if not cached:
+            return None
+        taken = self._rows(take, key.row) if cached[0][0] else []
+        return Cost(**json.loads(taken[0][0])) if taken else NOTHING
 
     # -- answers about parts of a conversation, kept until all of its parts have one ---------------
 
@@ -224,9 +232,8 @@ class VerdictCache:
         """The kept answer to a request about a part of a conversation; None if there is none."""
         sql = "SELECT given FROM parts WHERE request = ? AND at > ?"
         values = (request, time.time() - KEPT_SECONDS)
-        with file_errors(self._file):
-            row = self._connection.execute(sql, values).fetchone()
-        return None if row is None else json.loads(row[0])
+        rows = self._rows(sql, values)
+        return json.loads(rows[0][0]) if rows else None
 
     def keep_part(self, request: bytes, given: object) -> None:
         """Keep an answer, which may be the memories of a part, and drop those kept too long."""
@@ -243,10 +250,6 @@ class VerdictCache:
             self._connection.executemany(
                 "DELETE FROM parts WHERE request = ?", [(request,) for request in requests]
             )
-
-    def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
 
 
 # -- the day's budget ----------------------------------------------------------------------------
@@ -290,7 +293,7 @@ def refusal_of(folder: Path, name: str = FILE) -> ServiceRefusal | None:
     return None if row is None else {"at": row[0], "why": row[1]}
 
 
-class Budget:
+class Budget(_JudgeFile):
     """The calls and money for a day in UTC, counted in a file, so a restart continues the count.
 
     Every call is counted with its expected cost before it is made, so that concurrent calls do not
@@ -300,8 +303,7 @@ class Budget:
     def __init__(
         self, file: Path, settings: ServiceSettings, clock: Callable[[], datetime]
     ) -> None:
-        self._file = file
-        self._connection = connect(file)
+        super().__init__(file)
         self._calls, self._usd = settings.daily_calls, settings.daily_usd
         self._clock = clock
 
@@ -312,20 +314,20 @@ class Budget:
 
     def spent(self) -> Spent:
         """The calls and cost of this day, including the expected cost of calls in progress."""
-        row = self._one("SELECT calls, usd FROM spending WHERE day = ?", (self._today(),))
-        return Spent(*row) if row else Spent()
+        rows = self._rows("SELECT calls, usd FROM spending WHERE day = ?", (self._today(),))
+        return Spent(*rows[0]) if rows else Spent()
 
     def reserve(self, usd: float) -> Reservation | None:
         """Count a call with this expected cost; None if the day's budget does not allow it."""
         day = self._today()
-        self._one("INSERT OR IGNORE INTO spending VALUES (?, 0, 0)", (day,))
-        row = self._one(
+        self._rows("INSERT OR IGNORE INTO spending VALUES (?, 0, 0)", (day,))
+        rows = self._rows(
             "UPDATE spending SET calls = calls + 1, usd = usd + :usd WHERE day = :day"
             " AND (:most_calls IS NULL OR calls < :most_calls)"
             " AND (:most_usd IS NULL OR usd + :usd <= :most_usd) RETURNING day",
             {"usd": usd, "day": day, "most_calls": self._calls, "most_usd": self._usd},
         )
-        return None if row is None else Reservation(day, usd)
+        return Reservation(day, usd) if rows else None
 
     def settle(self, reservation: Reservation, usd: float) -> None:
         """Replace the expected cost by the actual one."""
@@ -338,26 +340,16 @@ class Budget:
     def note_refusal(self, why: str) -> None:
         """Note that the service refuses every request, until one is accepted."""
         at = self._clock().astimezone(UTC).isoformat()
-        self._one("INSERT OR IGNORE INTO refusal VALUES (1, ?, ?)", (at, why))
+        self._rows("INSERT OR IGNORE INTO refusal VALUES (1, ?, ?)", (at, why))
 
     def note_acceptance(self) -> None:
         """Note that the service accepts requests."""
-        if self._one("SELECT 1 FROM refusal", ()):
-            self._one("DELETE FROM refusal", ())
-
-    def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
+        if self._rows("SELECT 1 FROM refusal", ()):
+            self._rows("DELETE FROM refusal", ())
 
     def _change(self, reservation: Reservation, calls: int, usd: float) -> None:
         sql = "UPDATE spending SET calls = calls + ?, usd = max(0, usd + ?) WHERE day = ?"
-        self._one(sql, (calls, usd - reservation.usd, reservation.day))
+        self._rows(sql, (calls, usd - reservation.usd, reservation.day))
 
     def _today(self) -> str:
         return self._clock().astimezone(UTC).date().isoformat()
-
-    def _one(self, sql: str, values: tuple[object, ...] | dict[str, object]) -> Any:
-        """The first row that a statement returns, if any."""
-        with file_errors(self._file):
-            rows = self._connection.execute(sql, values).fetchall()
-        return rows[0] if rows else None

@@ -27,7 +27,6 @@ Client = AsyncAnthropic | AsyncAnthropicBedrock | AsyncAnthropicVertex
 VENDOR_KEY = "ANTHROPIC_API_KEY"
 BEDROCK_KEY = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE or AWS_BEARER_TOKEN_BEDROCK"
 VERTEX_KEY = "GOOGLE_APPLICATION_CREDENTIALS"
-GOOGLE_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 
 class NoCredentialsError(UsageError):
@@ -110,7 +109,9 @@ def _open_vertex(settings: ServiceSettings) -> OpenPlatform:
     if not region:
         raise UsageError("the judge's platform vertex needs a region: set CLOUD_ML_REGION")
     try:
-        credentials, project = google.auth.default(scopes=[GOOGLE_SCOPE])
+        credentials, project = google.auth.default(
+            scopes=["https://www.googleapis.com/auth/cloud-platform"]
+        )
     except DefaultCredentialsError:
         raise NoCredentialsError(VERTEX_KEY, VERTEX_KEY) from None
     project = os.environ.get("ANTHROPIC_VERTEX_PROJECT_ID") or project

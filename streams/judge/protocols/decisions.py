@@ -27,7 +27,6 @@ from palimpsest.streams.judge.protocols.contract import (
 from palimpsest.streams.judge.protocols.openai_client import Reported, body_of, open_client
 from palimpsest.streams.judge.settings import ServiceSettings
 
-CONTRADICTION = "the choice is same, but the probability that they are is below one half"
 EVEN = 0.5
 """Not a calibrated threshold: a choice of *same* with a lower probability contradicts itself."""
 
@@ -140,7 +139,8 @@ class _Decisions:
             return None
         answer, reason = questions.means[choice.choice], ""
         if answer == "same" and same < EVEN:
-            answer, reason = "different", CONTRADICTION
+            answer = "different"
+            reason = "the choice is same, but the probability that they are is below one half"
         return answer, reason, float(same)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from functools import cache
 from typing import Annotated, Any
 
 import orjson
@@ -94,7 +93,7 @@ class OpenAIChat:
 
     def form(self, prompt: Prompt) -> Prompt:
         """The prompt that asks for a JSON object."""
-        return _in_json(prompt)
+        return in_json(prompt)
 
     async def send(self, asked: Asked) -> bytes:
         """Send the request; return the answer's body.
@@ -138,9 +137,6 @@ class OpenAIChat:
     async def close(self) -> None:
         """Close the client."""
         await self._client.close()
-
-
-_in_json = cache(in_json)
 
 
 def _request(asked: Asked, refused: set[str]) -> dict[str, Any]:

@@ -57,14 +57,16 @@ class Admit(Struct, frozen=True):
 class OwnerCommand(Model):
     """The fields of every command but `Admit`.
 
-    With `more_follow`, more commands of the same request come after it; whatever waits for them is
-    done after the last one.
+    `cause` is the request or the run that it belongs to, if its events name that. With
+    `more_follow`, more commands of the same request come after it; whatever waits for them is done
+    after the last one.
     """
 
     command_id: str
     owner_id: Name
     actor: str | None = None
     because: str | None = None
+    cause: str | None = None
     more_follow: bool = False
 
 
@@ -82,7 +84,7 @@ class Combine(OwnerCommand):
 
     `face` says which of the two speaks, by arrival: the older (`keep`), the newer (`take`), or the
     composed text (`text`). The score of the pair is that of the neighbour in the evidence. With
-    `outright` the newer one's face speaks even if it happened earlier. `cause` is the run.
+    `outright` the newer one's face speaks even if it happened earlier.
     """
 
     command: Literal["combine"] = "combine"
@@ -94,7 +96,6 @@ class Combine(OwnerCommand):
     evidence: Evidence
     rank: Literal["rule", "judge"] = "rule"
     outright: bool = False
-    cause: str | None = None
 
 
 class Separate(OwnerCommand):
@@ -114,8 +115,7 @@ class Separate(OwnerCommand):
 class Unmerge(OwnerCommand):
     """Reverse one join; a review includes the verdicts that it rests on.
 
-    As a `consequence_of` another reversal, it separates nothing. `cause` is the request that it
-    belongs to.
+    As a `consequence_of` another reversal, it separates nothing.
     """
 
     command: Literal["unmerge"] = "unmerge"
@@ -123,7 +123,6 @@ class Unmerge(OwnerCommand):
     rank: Rank = "person"
     verdicts: tuple[Verdict, ...] | None = None
     consequence_of: str | None = None
-    cause: str | None = None
 
 
 class Withdraw(OwnerCommand):
@@ -138,7 +137,7 @@ class Redecide(OwnerCommand):
     """Decide again on a candidate, without joins that were reversed (docs/design.md, Un-merge).
 
     `consequence_of` is the first of these joins. The candidate's own join, if any, is reversed
-    already. `cause` is the request that it belongs to.
+    already.
     """
 
     command: Literal["redecide"] = "redecide"
@@ -149,11 +148,10 @@ class Redecide(OwnerCommand):
     composition: Composition | None = None
     evidence: Evidence
     rank: Rank = "rule"
-    cause: str | None = None
 
 
 class Reinstate(OwnerCommand):
-    """Take a reversal back. `cause` is the request that it belongs to.
+    """Take a reversal back.
 
     `also` are joins that may come back with it if none of them could come back alone.
     """
@@ -161,7 +159,6 @@ class Reinstate(OwnerCommand):
     command: Literal["reinstate"] = "reinstate"
     decision_id: str
     rank: Rank = "person"
-    cause: str | None = None
     also: tuple[str, ...] = ()
 
 
@@ -181,7 +178,6 @@ class Update(OwnerCommand):
     `expect` is a version of the memory, or the candidate that speaks for it: nothing happens if the
     memory has changed since. If another memory already has the text, `merge` joins the two.
     `neighbours` and `forgotten` are as in `Admit`, if an agent might reword a forgotten text.
-    `cause` is the request.
     """
 
     command: Literal["update"] = "update"
@@ -195,7 +191,6 @@ class Update(OwnerCommand):
     neighbours: tuple[Neighbour, ...] = ()
     forgotten: tuple[Neighbour, ...] = ()
     rank: Speaker = "person"
-    cause: str | None = None
 
 
 class Undo(OwnerCommand):
@@ -204,7 +199,6 @@ class Undo(OwnerCommand):
     command: Literal["undo"] = "undo"
     decision_id: str
     rank: Speaker = "person"
-    cause: str | None = None
 
 
 class Forget(OwnerCommand):
@@ -225,11 +219,10 @@ class Forget(OwnerCommand):
 
 
 class Retract(OwnerCommand):
-    """Hide a candidate; if an update added it, the update is undone. `cause` is the request."""
+    """Hide a candidate; if an update added it, the update is undone."""
 
     command: Literal["retract"] = "retract"
     candidate_id: str
-    cause: str | None = None
 
 
 class SetExpiry(OwnerCommand):

@@ -190,7 +190,7 @@ def _settle_due(command: Operation, ledger: Ledger, policy: Policy, now: datetim
     It reads the ledger, not the event, so a command that a crash cut short is finished on a retry.
     """
     freed_by = event_id(command.command_id, "0")
-    cause = getattr(command, "cause", None) or freed_by
+    cause = command.cause or freed_by
     done: Done = []
     while (found := due(ledger, policy)) is not None:
         event = settle_due(Freed(freed_by, cause, *found), ledger, policy, ledger.at(now))

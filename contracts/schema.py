@@ -22,7 +22,6 @@ from palimpsest.contracts.requests import REQUEST
 
 Schema = dict[str, Any]
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 _NOT_BLANK = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
 _ENVELOPE = ("specversion", "id", "source", "type")
@@ -171,4 +170,4 @@ def _schema(what: Any) -> Schema:
 
 def _named(name: str, schema: Schema) -> Schema:
     urn = f"urn:palimpsest:schema:{name.removesuffix('.json')}"
-    return {"$schema": DIALECT, "$id": urn} | schema
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": urn} | schema

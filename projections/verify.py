@@ -15,8 +15,6 @@ from palimpsest.projections.lancedb.store import FOLDER, read_state
 from palimpsest.projections.rebuild import Build, kept_projections
 from palimpsest.projections.sharing import StartHelper, no_helper
 
-WORK = "verifying"
-
 
 def verify(
     source: EventSource,
@@ -30,7 +28,7 @@ def verify(
     is compared, column by column and vector by vector. No process may write at the same time.
     """
     tell = progress or no_progress
-    work = folder / WORK
+    work = folder / "verifying"
     with store_errors():
         remove(work)
         build = Build(work, kept_projections(folder), source.head(), no_effect)

@@ -30,11 +30,9 @@ FOLDER = "segments"
 BUILDING = "building"
 MANIFEST = "manifest.json"
 POSITION = "position"
-POSITION_SCHEMA = pa.schema([("from_position", pa.int64()), ("position", pa.int64())])
 GROUP_ROWS = 10_000
 """Rows of a table that are written as one row group."""
 _NAME = re.compile(r"(\d{12,})-(\d{12,})\.(\d+)")
-_SCHEMAS = {table.name: table.schema for table in TABLES}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -108,18 +106,18 @@ def _wrong(path: Path, entry: Mapping[str, int], *, thorough: bool) -> str | Non
 
 
 class SegmentWriter:
-    """Writes one segment beside the others; `finish` moves it into place in one step."""
+    """Writes one segment in the folder `beside` the others; `finish` moves it into place."""
 
     def __init__(self, folder: Path, start: int, effect: Effect = no_effect) -> None:
         self._folder = folder
         self._start = start
         self._effect = effect
-        self._beside = folder / BUILDING / f"from-{start}"
+        self.beside = folder / BUILDING / f"from-{start}"
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._waiting: defaultdict[str, list[pa.Table]] = defaultdict(list)
-        remove(self._beside)
-        self._beside.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._beside.mkdir(mode=0o700)
+        remove(self.beside)
+        self.beside.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.beside.mkdir(mode=0o700)
 
     def __enter__(self) -> Self:
         return self
@@ -147,7 +145,7 @@ class SegmentWriter:
 
     def _writer(self, name: str, schema: pa.Schema) -> pq.ParquetWriter:
         if name not in self._writers:
-            path = self._beside / f"{name}.parquet"
+            path = self.beside / f"{name}.parquet"
             self._writers[name] = pq.ParquetWriter(path, schema, compression="zstd")
         return self._writers[name]
 
@@ -165,36 +163,31 @@ class SegmentWriter:
     def finish(self, end: int, generation: int = 0, *, complete: bool = False) -> Segment:
         """Move the segment into place; with `complete`, even tables without rows get a file."""
         if complete:
-            for name, schema in _SCHEMAS.items():
-                self._writer(name, schema)
-        position = pa.table([[self._start], [end]], schema=POSITION_SCHEMA)
+            for table in TABLES:
+                self._writer(table.name, table.schema)
+        position = pa.table({"from_position": [self._start], "position": [end]})
         self.write({POSITION: position})
         self.close()
         return self.place(end, generation)
 
     def place(self, end: int, generation: int) -> Segment:
         """Write the manifest of the files, and rename their folder into the segments."""
-        files = {path.name: _described(path) for path in sorted(self._beside.glob("*.parquet"))}
+        files = {path.name: _described(path) for path in sorted(self.beside.glob("*.parquet"))}
         manifest = {"layout": LAYOUT, "from": self._start, "to": end, "files": files}
-        (self._beside / MANIFEST).write_bytes(orjson.dumps(manifest))
+        (self.beside / MANIFEST).write_bytes(orjson.dumps(manifest))
         self._effect("segment:written")
-        for path in self._beside.iterdir():
+        for path in self.beside.iterdir():
             path.chmod(OWNERS_ONLY)
             sync(path)
-        sync(self._beside)
+        sync(self.beside)
         name = f"{self._start:012d}-{end:012d}.{generation}"
         segments = self._folder / FOLDER
         segments.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._effect("segment:synced")
-        path = self._beside.rename(segments / name)
+        path = self.beside.rename(segments / name)
         self._effect("segment:renamed")
         sync(segments)
         return Segment(self._start, end, generation, path)
-
-    @property
-    def beside(self) -> Path:
-        """The temporary folder that is being written."""
-        return self._beside
 
 
 def _close(writer: pq.ParquetWriter) -> None:

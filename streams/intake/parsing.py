@@ -39,7 +39,6 @@ _TYPE_OF_OURS = re.compile(r"palimpsest\.[a-z_]{1,40}\.v\d{1,4}")
 _TOLD_ERRORS = 4
 MOST_USES = 2**31 - 1
 """The highest count in a notice, so that a memory's sum stays a number that a database accepts."""
-NOT_FINITE = "JSON has no NaN and no infinite numbers: leave the field out"
 _BINARY_MODE = ("ce_specversion", "ce-specversion")
 
 
@@ -141,7 +140,8 @@ def _unreadable(
         return InvalidInputError("not_utf8", f"byte {wrong.start} is not UTF-8")
     field = _not_finite(text, renames)
     if field is not None:
-        return InvalidInputError("not_json", f"{field}: {NOT_FINITE}")
+        rule = "JSON has no NaN and no infinite numbers: leave the field out"
+        return InvalidInputError("not_json", f"{field}: {rule}")
     what = f"the row {NOT_UNICODE}" if is_not_unicode(error) else error.msg
     return InvalidInputError("not_json", f"{what} (at character {error.pos})")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import sys
@@ -27,7 +28,6 @@ STDIN = "-"
 _BEGINNING = 64
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BUFFER = 256 * 1024
 
 
@@ -195,7 +195,7 @@ def _lines(file: io.BufferedReader) -> Iterator[bytes]:
         if not line.endswith(b"\n") and len(line) == MAX_KEPT_BYTES:
             _skip_line(file)
         if first:
-            line = line.removeprefix(_BYTE_ORDER_MARK)
+            line = line.removeprefix(codecs.BOM_UTF8)
             first = False
         if not line.isspace() and line:
             yield line.rstrip(b"\r\n")

@@ -30,8 +30,6 @@ CHUNK = 500
 
 OWNERS_KEPT = 100_000
 """Maximum number of owners whose numbers are kept in memory."""
-UUID_BYTES = 16
-POLICY_SET = PolicySet.type
 
 _LINES = "SELECT position, checksum, line FROM events"
 
@@ -78,7 +76,7 @@ class Log(Database):
             [
                 (position,)
                 for position, (event, _) in zip(positions, events, strict=True)
-                if event.type == POLICY_SET
+                if event.type == PolicySet.type
             ],
         )
         self._note_requests(
@@ -392,7 +390,7 @@ def _decoded(lines: Iterable[Line]) -> list[Recorded]:
 def _key(event_id: str) -> bytes:
     """A UUID as 16 bytes, less than half the size of its text; raises ValueError for all else."""
     key = bytes.fromhex(event_id.replace("-", ""))
-    if len(key) != UUID_BYTES:
+    if len(key) != 16:
         raise ValueError("not a uuid")
     return key
 

@@ -114,10 +114,7 @@ class ClusterWriter:
     # -- candidates and uses -----------------------------------------------------------------------
 
     def submit(
-        self,
-        inputs: Sequence[Input],
-        _renames: Mapping[str, str] = NO_RENAMES,
-        /,
+        self, inputs: Sequence[Input], _renames: Mapping[str, str] = NO_RENAMES, /
     ) -> list[Outcome]:
         """Publish inputs; their outcomes will appear in the store."""
         self._client().publish(inputs)

@@ -25,7 +25,6 @@ FINISH = b"finish"
 SECONDS = 0.25
 """Interval between checks for new events: with 1 s, projecting would cost a fifth less, but more
 would be left to project at the end."""
-_INPUT = 0
 
 
 def start_child(
@@ -103,7 +102,7 @@ def main(store: Path) -> int:
 
 
 def _listen(finishing: threading.Event) -> None:
-    if os.read(_INPUT, len(FINISH)) != FINISH:
+    if os.read(0, len(FINISH)) != FINISH:
         os._exit(1)
     finishing.set()
 

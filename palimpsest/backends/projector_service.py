@@ -94,15 +94,13 @@ class ProjectedReplica:
                 start = 0 if followed is None else followed.next_offset
                 found[TopicPartition(topic, partition)] = start
         if self.log.head() and not any(found.values()):
-            raise StoreError(f"this store has {self._others()}: follow a cluster with a new one")
+            row = self.log.row("SELECT topic FROM followed LIMIT 1")
+            what = f"decisions of other topics, such as {row[0]}" if row else "decisions of its own"
+            raise StoreError(f"this store has {what}: follow a cluster with a new one")
         # Before the first record, because from now on nobody else may write.
         with self.log.transaction():
             self._follow_from(found, identities)
         return found
-
-    def _others(self) -> str:
-        row = self.log.row("SELECT topic FROM followed LIMIT 1")
-        return f"decisions of other topics, such as {row[0]}" if row else "decisions of its own"
 
     def _follow_from(self, offsets: Offsets, identities: Mapping[str, str]) -> None:
         for at, offset in offsets.items():

@@ -120,17 +120,15 @@ class Reader:
         A store without a recorded policy uses the configured embedder, if there is one, else that
         of the policy that it will record.
         """
-        found = self._embedders.get(model)
-        if found is None:
-            found = self._embedders[model] = self._loaded(model)
-        return found
-
-    def _loaded(self, model: str) -> Embedder:
-        if not isinstance(self._load, EmbedderSource):
-            return self._load()
-        if self.log.last_policy() is None:
-            return Embedder(self._load.engine(model))
-        return self._load.of(model)
+        if model not in self._embedders:
+            if not isinstance(self._load, EmbedderSource):
+                made = self._load()
+            elif self.log.last_policy() is None:
+                made = Embedder(self._load.engine(model))
+            else:
+                made = self._load.of(model)
+            self._embedders[model] = made
+        return self._embedders[model]
 
     def engine_of(
         self, model: str | None, given: EmbedderSettings | EmbedFunction | None

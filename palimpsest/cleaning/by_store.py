@@ -7,7 +7,7 @@ text, so cleaning the same file again changes nothing, and joins un-merged in be
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import orjson
@@ -72,20 +72,10 @@ def _candidates(texts: Texts) -> Iterator[tuple[int, dict[str, Any]]]:
     for row, number in enumerate(texts.of):
         if number < 0:
             continue
-        namespace, text = _namespace(scope_of[number]), texts.texts[number]
+        scope, text = scope_of[number], texts.texts[number]
+        # Only rows of one namespace are compared.
+        namespace = digest(repr(scope).encode())[:32] if scope != () else DEFAULT_NAMESPACE
         name = digest(orjson.dumps([namespace, text]))[:32]
-        yield (
-            row,
-            {
-                "owner_id": OWNER,
-                "namespace": namespace,
-                "id": f"{name}-{seen[number]}",
-                "text": text,
-            },
-        )
+        about = {"owner_id": OWNER, "namespace": namespace, "id": f"{name}-{seen[number]}"}
+        yield row, {**about, "text": text}
         seen[number] += 1
-
-
-def _namespace(scope: Hashable) -> str:
-    """A name for the rows that are compared with each other."""
-    return digest(repr(scope).encode())[:32] if scope != () else DEFAULT_NAMESPACE

@@ -19,8 +19,6 @@ from palimpsest.streams.embedder import Engine, Progress
 
 Keep = Literal["first", "newest", "longest"]
 """Which row of a group stays."""
-NEEDS_MOMENT = {"first": False, "newest": True, "longest": False}
-"""Whether the choice needs the time of the rows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,10 @@ class Columns:
             text = _TEXT.validate_python(text)
         except ValidationError as error:
             return ScopedText(None, f"field: the text {first_rule(error)}")
-        scope = tuple(_scope(value_of(values, name)) for name in self.by)
+        scope = tuple(
+            "" if _is_missing(value) else f"{type(value).__name__}:{value}"
+            for value in (value_of(values, name) for name in self.by)
+        )
         moment = _moment(value_of(values, self.moment)) if self.moment else ""
         return ScopedText(text, scope=scope, moment=moment)
 
@@ -117,10 +120,6 @@ def _problem_of(values: Any) -> str:
     if isinstance(values, list):
         return "not_an_object: the row has more cells than the first line, or is a list"
     return "not_an_object: the row is not a JSON object"
-
-
-def _scope(value: Any) -> str:
-    return "" if _is_missing(value) else f"{type(value).__name__}:{value}"
 
 
 def _is_missing(value: Any) -> bool:

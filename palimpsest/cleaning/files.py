@@ -79,9 +79,13 @@ class InputFile:
             case "csv" | "json":
                 yield from self._read()
             case "parquet":
-                yield from self._parquet_values()
+                for values, share in read_parquet(str(self.path)):
+                    self._share = share
+                    yield values
             case "arrow" | "stream":
-                yield from _arrow_values(self.path, self.form)
+                with _arrow_reader(self.path, self.form) as (_, batches):
+                    for batch in batches:
+                        yield from batch_values(batch)
             case "lines":
                 yield from ({TEXT: _decoded(line)} for line in self._lines() if line.strip())
 
@@ -120,11 +124,6 @@ class InputFile:
                 yield read_json(row.raw)
             except orjson.JSONDecodeError:
                 yield row.raw
-
-    def _parquet_values(self) -> Iterator[Any]:
-        for values, share in read_parquet(str(self.path)):
-            self._share = share
-            yield values
 
     def _lines(self) -> Iterator[bytes]:
         with _unpacked(self.path) as file:
@@ -272,12 +271,6 @@ def _arrow_reader(path: Path, form: Form) -> Iterator[tuple[Any, Iterator[Any]]]
         if isinstance(error, OSError) and error.errno is not None:
             raise  # of the system, such as a full disk
         raise UsageError(f"{path} is not an Arrow file, or is damaged") from error
-
-
-def _arrow_values(path: Path, form: Form) -> Iterator[Any]:
-    with _arrow_reader(path, form) as (_, batches):
-        for batch in batches:
-            yield from batch_values(batch)
 
 
 def batch_values(batch: Any) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from palimpsest.cleaning.clean import NEEDS_MOMENT, Keep, Rules, find_duplicates
+from palimpsest.cleaning.clean import Keep, Rules, find_duplicates
 from palimpsest.cleaning.columns import Columns
 from palimpsest.cleaning.documents import duplicates_of, summary_of
 from palimpsest.cleaning.files import TEXT, batch_values, rows_kept
@@ -64,7 +64,7 @@ def clean(
     """
     rows, table = _rows_of(data)
     wanted = Columns(text, (by,) if isinstance(by, str) else tuple(by))
-    columns = wanted.found(_values(rows), needs_moment=NEEDS_MOMENT[keep])
+    columns = wanted.found(_values(rows), needs_moment=keep == "newest")
     pairs = [_pair_of(pair) for pair in separate]
     known = load_policy(policy) if isinstance(policy, str) else policy
     rules = Rules(known, within, keep, pairs)

@@ -18,8 +18,6 @@ WITHIN = "within"
 """The rule that joins by cosine alone."""
 LEAST_WITHIN = 0.5
 """The lowest cosine that may join two texts."""
-DIFFERS = "differs"
-"""The mark of two texts that are not near-identical and show no cue."""
 _BLOCK = 256
 _CHUNK = 16_384
 _SLACK = 1e-4
@@ -117,4 +115,4 @@ def stopped_by(texts: Texts, vectors: TextVectors, row: int, other: int) -> tupl
     )
     seen = compare(one, two)
     cues = tuple(map(str, seen.cues))
-    return cues or (() if seen.near_identical else (DIFFERS,))
+    return cues or (() if seen.near_identical else ("differs",))

@@ -28,12 +28,7 @@ def nearest_of(
     asked = k
     while True:
         found = memories.recall(
-            owner_id,
-            query,
-            k=asked,
-            namespace=namespace,
-            fold=False,
-            show_expired=show_expired,
+            owner_id, query, k=asked, namespace=namespace, fold=False, show_expired=show_expired
         )
         kept = [memory for memory in found if memory["memory_id"] in wanted]
         if len(kept) >= min(k, len(wanted)) or len(found) < asked or asked == PYTHON.found:

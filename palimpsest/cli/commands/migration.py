@@ -281,7 +281,7 @@ def clean(
     cannot be read stay in the copy; the exit status is
     then 1. With `--store`, the rows are kept there, to undo later.
     """
-    from palimpsest.cleaning.clean import NEEDS_MOMENT, Rules, find_duplicates
+    from palimpsest.cleaning.clean import Rules, find_duplicates
     from palimpsest.cleaning.columns import Columns
     from palimpsest.cleaning.documents import summary_of, write_duplicates
     from palimpsest.cleaning.files import input_file
@@ -305,7 +305,7 @@ def clean(
     with call.output.progress() as progress, input_file(file, named) as rows:
         if target is not None:
             rows.refuse_name(target)
-        columns = named.found(rows.values(), needs_moment=NEEDS_MOMENT[rules.keep])
+        columns = named.found(rows.values(), needs_moment=rules.keep == "newest")
 
         def load() -> Engine:
             """Load the model or service from the settings, else the policy's model."""

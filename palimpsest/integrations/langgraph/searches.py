@@ -19,7 +19,7 @@ def search(memories: Palimpsest, owners: Sequence[str], op: SearchOp) -> list[Sc
     """The matching items of all owners: by score, those without one last; or owner by owner."""
     found = [one for owner_id in owners for one in _of_owner(memories, owner_id, op)]
     if op.query and len(owners) > 1:
-        found.sort(key=_score, reverse=True)
+        found.sort(key=lambda one: -inf if one[1] is None else one[1], reverse=True)
     return found[op.offset : op.offset + op.limit]
 
 
@@ -46,7 +46,3 @@ def _of_owner(memories: Palimpsest, owner_id: str, op: SearchOp) -> list[Scored]
     rest = sorted((passing[name] for name in passing.keys() - indexed.keys()), key=items.place)
     found: list[Scored] = [(indexed[hit["memory_id"]], hit["score"]) for hit in near]
     return (found + [(kept, None) for kept in rest])[:most]
-
-
-def _score(found: Scored) -> float:
-    return -inf if found[1] is None else found[1]

@@ -74,7 +74,9 @@ def _put(
     """
     owner_id = items.owner_id
     before = items.living(op.namespace, op.key)
-    put_id = _id_of_put(op, len(items.of_key(op.namespace, op.key)), value)
+    number = len(items.of_key(op.namespace, op.key))
+    words = orjson.dumps([op.namespace, op.key, number, value], option=orjson.OPT_SORT_KEYS)
+    put_id = str(uuid5(PUTS, words.decode()))
     marked: dict[str, Any] = {"key": op.key, "value": value}
     if op.index is False:
         marked["index"] = False
@@ -102,11 +104,6 @@ def _put(
                 " may come back: the key keeps its value",
             )
     _retract(memories, [entry for entry in before if entry.memory.id != outcome.memory_id])
-
-
-def _id_of_put(op: PutOp, number: int, value: Value) -> str:
-    words = orjson.dumps([op.namespace, op.key, number, value], option=orjson.OPT_SORT_KEYS)
-    return str(uuid5(PUTS, words.decode()))
 
 
 def _update(

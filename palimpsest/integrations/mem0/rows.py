@@ -21,12 +21,15 @@ def row_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
     """
     metadata = dict(memory["metadata"])
     about = {name: metadata.pop(name, None) for name in SAID_BY}
-    ends = memory.get("expires_at")
+    last: Row = {}
+    if ends := memory.get("expires_at"):  # the last day that begins, in UTC, before that
+        before = datetime.fromisoformat(ends) - timedelta(microseconds=1)
+        last = {"expiration_date": str(before.date())}
     return {
         "id": memory["memory_id"],
         "memory": memory["face"],
         "user_id": owner_id,
-        **({} if ends is None else {"expiration_date": _last_day(ends)}),
+        **last,
         **about,
         "metadata": metadata,
         "categories": [],
@@ -41,11 +44,6 @@ def repeat_of(memory: Mapping[str, Any], text: str) -> Row:
     again = {"text": text, "namespace": memory["namespace"]}
     ends = memory.get("expires_at")
     return again if ends is None else {**again, "expires_at": ends}
-
-
-def _last_day(expires_at: str) -> str:
-    """The last day that begins, in UTC, before a memory expires."""
-    return str((datetime.fromisoformat(expires_at) - timedelta(microseconds=1)).date())
 
 
 def added_row(outcome: Mapping[str, Any], memory: Mapping[str, Any] | None) -> Row:

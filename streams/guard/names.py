@@ -418,7 +418,9 @@ def _begins_with(text: str, names: tuple[str, ...]) -> bool:
 
 def _is_plain(name: str, rest: str, names: tuple[str, ...]) -> bool:
     """Whether the rest is one plain sentence without a word that may refer to the subject."""
-    said = _ADDRESSES.sub("", rest.rstrip("."))
+    said = rest.rstrip(".")
+    if "." in said or "@" in said:
+        said = _ADDRESSES.sub("", said)
     if _SAYS_MORE.search(said):
         return False
     words = {part for word in _words(_without_one(said)) for part in (word, word.partition("'")[0])}

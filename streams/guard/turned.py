@@ -123,8 +123,8 @@ def _named_in_apposition(text: str, names: tuple[str, ...]) -> str | None:
 
     *Mia, Ada's daughter, swims* and *Ada's daughter, Mia, swims* become *Ada's daughter Mia swims*.
     """
-    if text.count(", ") < 2 and " of " not in text:
-        return None
+    if text.count(", ") < 2 and not text.startswith("The "):
+        return None  # the usual case
     for pattern in _appositions(names):
         if found := pattern.fullmatch(text):
             said = found.groupdict()
@@ -151,7 +151,7 @@ def _acted_on(text: str, names: tuple[str, ...]) -> str | None:
     *Bea supervises me* becomes *I am supervised by Bea*, *Two juniors are mentored by Ada* *Ada
     mentors two juniors*.
     """
-    if not any(verb in text or done in text for verb, done in PASSIVES.items()):
+    if not text.endswith(_ends(names)):
         return None  # the usual case
     by_others, by_owner = _acts(names)
     if found := by_others.fullmatch(text):
@@ -221,6 +221,13 @@ def _acts(names: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
         re.compile(rf"({NAME}) ({any_of(PASSIVES)}) ({me})(\.?)"),
         re.compile(rf"([^,;:?!.]+) (?:is|are) ({done}) by ({who})(\.?)"),
     )
+
+
+@lru_cache(maxsize=64)
+def _ends(names: tuple[str, ...]) -> tuple[str, ...]:
+    """How a sentence ends whose object is the owner."""
+    objects = [*(name for name in names if name != SPEAKER), "me"]
+    return tuple(f" {name}{stop}" for name in objects for stop in ("", "."))
 
 
 @lru_cache(maxsize=64)

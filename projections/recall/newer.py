@@ -10,7 +10,14 @@ from collections.abc import Iterable, Iterator
 from palimpsest.projections.recall.sayings import Said, Sayings
 from palimpsest.streams.core.frames import by_face_moment, of_one_frame, told_apart
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
-from palimpsest.streams.guard import is_note, kept_reading, kept_subject
+from palimpsest.streams.guard import (
+    is_note,
+    kept_for_frames,
+    kept_reading,
+    kept_saying,
+    kept_subject,
+    shares_a_word,
+)
 
 STEPS = 2
 """Maximum number of questions between a memory and another wording of it; more would stray."""
@@ -100,8 +107,8 @@ class Newer:
     def _wordings_of(self, head: Memory) -> dict[Memory, Said]:
         """A memory and those that may say the same, each with what it says.
 
-        They say the same of the owner in the same words, or are near, with a pending question about
-        both.
+        They say the same of the owner in the same words, or have one gist, or are near, with a
+        pending question about both.
         """
         sayings = self._sayings
         found = {head: sayings.of(head)}
@@ -120,11 +127,25 @@ class Newer:
                     for other in self._near & sayings.now[same]
                     if other is not memory and self._may_be_one(memory, other)
                 ]
+                others += self._of_one_gist(memory)
                 for other in others:
                     if other not in found:
                         found[other] = sayings.of(other)
                         new.append(other)
         return found
+
+    def _of_one_gist(self, memory: Memory) -> list[Memory]:
+        """The near memories that state the same numbers and dates, or else the same words."""
+        names = self._sayings.names
+        said = kept_saying(memory.text, names).gist
+        found = self._near & self._sayings.by_gist.get(said, _NOBODY) if said else _NOBODY
+        mine = kept_for_frames(memory.text, names)
+        return [
+            other
+            for other in found - {memory}
+            if shares_a_word(mine, kept_for_frames(other.text, names), names)
+            and self._may_be_one(memory, other)
+        ]
 
     def _may_be_one(self, one: Memory, other: Memory) -> bool:
         """Whether two memories are of one namespace, and nobody has told them apart."""

@@ -37,8 +37,8 @@ class Sayings:
     """What memories of a ledger say of an owner with these `names`.
 
     A memory is filed when it is first near a question, and again once an event has changed it:
-    under the words of what it says `now`, of what it said `before` an update, and `by_key` under
-    the keys of its face's frames.
+    under the words of what it says `now`, of what it said `before` an update, `by_key` under the
+    keys of its face's frames, and `by_gist` under its face's gist.
     """
 
     def __init__(self, names: tuple[str, ...]) -> None:
@@ -46,6 +46,7 @@ class Sayings:
         self.now: defaultdict[Words, set[Memory]] = defaultdict(set)
         self.before: defaultdict[Words, set[Memory]] = defaultdict(set)
         self.by_key: defaultdict[int, set[Memory]] = defaultdict(set)
+        self.by_gist: defaultdict[Words, set[Memory]] = defaultdict(set)
         self._said: dict[Memory, Said] = {}
 
     @property
@@ -82,7 +83,9 @@ class Sayings:
         texts = {kept_saying(text, names).same: text for text in sorted(now)}
         filed = [self.now[same] for same in texts]
         filed += [self.before[kept_saying(text, names).same] for text in before]
-        filed += [self.by_key[key] for key in kept_saying(face, names).keys]
+        saying = kept_saying(face, names)
+        filed += [self.by_key[key] for key in saying.keys]
+        filed += [self.by_gist[saying.gist]] if saying.gist else []
         for others in filed:
             others.add(memory)
         said = self._said[memory] = Said(

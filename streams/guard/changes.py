@@ -17,14 +17,24 @@ from palimpsest.streams.guard.data.change_words import (
     PHRASES,
     UP_TO,
 )
-from palimpsest.streams.guard.data.en import BE, DETERMINERS, NEGATORS, PASTS, PREPOSITIONS
+from palimpsest.streams.guard.data.en import (
+    BE,
+    DETERMINERS,
+    NEGATORS,
+    PASTS,
+    POSSESSIVES,
+    PREPOSITIONS,
+)
 from palimpsest.streams.guard.data.frame_words import LIGHT, VERBS
+from palimpsest.streams.guard.data.name_words import RELATED
 from palimpsest.streams.guard.reading import Reading
 from palimpsest.streams.guard.text.plurals import singular
 from palimpsest.streams.guard.values import is_in_a_table, tells_by_a_word
 
 LONGEST = 30
 """Maximum number of tokens; a longer text tells a story or reports several things."""
+FEWEST_WORDS = 2
+"""Minimum number of content words by which two texts without numbers may state one fact."""
 _OPENING = 6
 """Number of tokens at the beginning of a text among which its verb is looked for."""
 _ONCE = frozenset({"was", "were"})
@@ -100,10 +110,32 @@ def _is_be(words: tuple[str, ...]) -> bool:
 
 def shares_a_word(one: Reading, other: Reading, names: tuple[str, ...]) -> bool:
     """Whether two texts share a content word of more than three letters, other than `names`."""
-    own = {part for name in names for part in name.casefold().split()}
-    says_nothing = LIGHT | VERBS | own
-    mine, theirs = ({*map(_singular, {*text.lows} - says_nothing)} for text in (one, other))
-    return any(len(word) > 3 for word in mine & theirs)
+    shared = content_words(one, names) & content_words(other, names)
+    return any(len(word) > 3 for word in shared)
+
+
+def content_words(text: Reading, names: tuple[str, ...]) -> set[str]:
+    """The content words of a text in the singular, without `names`."""
+    return {*map(_singular, {*text.lows} - (LIGHT | VERBS | _own(names)))}
+
+
+def _own(names: tuple[str, ...]) -> set[str]:
+    return {part for name in names for part in name.casefold().split()}
+
+
+def gist(text: Reading, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The numbers and dates of a text, or else its content words; empty if it has too few.
+
+    Two texts about the owner that have the same gist, and share a word, mostly state the same fact
+    in other words: *saves 10,000 a month with her Sacco / puts 10,000 into her Sacco*.
+    """
+    facts = text.clues.facts
+    if stated := {*facts.numbers, *facts.dates}:
+        of_whom = {low.removesuffix("'s") for low in text.lows} & RELATED
+        return ("#", *sorted(of_whom), *sorted(stated))
+    words = content_words(text, names) - POSSESSIVES
+    said = sorted(word for word in words if word[0].isalpha() and word[:-2] not in _own(names))
+    return ("=", *said) if len(said) >= FEWEST_WORDS else ()
 
 
 def _singular(word: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from palimpsest.streams.guard.changes import tells_change
+from palimpsest.streams.guard.changes import gist, tells_change
 from palimpsest.streams.guard.data.tables import BUILT_IN, Tables
-from palimpsest.streams.guard.frames import frame, frame_keys
+from palimpsest.streams.guard.frames import frame, frame_keys, is_note
 from palimpsest.streams.guard.names import said_of_owner, subject_of
 from palimpsest.streams.guard.present import as_present
 from palimpsest.streams.guard.reading import READS_EVERY_SCRIPT, Reading, read
@@ -21,11 +21,13 @@ class Saying(NamedTuple):
     """What a text says of its owner: its words, and the keys of its statements' frames.
 
     Texts that only call the owner by another name have the `same` words; possessives count as the
-    owner's, as for frames.
+    owner's, as for frames. Texts of one `gist` may state the same fact in other words; it is empty
+    if there is none.
     """
 
     same: tuple[str, ...]
     keys: frozenset[int]
+    gist: tuple[str, ...]
 
 
 def kept_reading(
@@ -115,7 +117,9 @@ def _clauses(text: str) -> tuple[str, ...]:
 def _saying(text: str, names: tuple[str, ...]) -> Saying:
     statements = kept_statements(text, names)
     keys = frozenset(key for each in statements for key in kept_frame_keys(each, names))
-    return Saying(kept_for_frames(text, names).statement.lows, keys)
+    reading = kept_for_frames(text, names)
+    of_owner = names and (kept_subject(reading.text, names) != "other" or is_note(reading))
+    return Saying(reading.statement.lows, keys, gist(reading, names) if of_owner else ())
 
 
 @lru_cache(maxsize=32_768)

@@ -166,6 +166,25 @@ def test_a_change_comes_before_each_wording_that_says_the_same_of_the_owner(
     assert memories.recall("ada", other, k=1)[0]["face"] == other
 
 
+SAVES = ("Ada saves 400 shillings with the club.", "Each month 400 go from me to the club")
+RAISED = "Ada has increased what she saves with the club to 600 shillings."
+
+
+def test_a_change_comes_before_a_wording_that_states_the_same_numbers(
+    memories: Palimpsest,
+) -> None:
+    """No question is open about the two wordings, because they are far from each other."""
+    memories.set_names("ada", NAMES)
+    [saves, other, told] = memories.submit(
+        [{"owner_id": "ada", "text": text} for text in (*SAVES, RAISED)]
+    )
+    assert other.decision == "stored"
+    assert [one["assertion"] for one in told.frame or ()] == [SAVES[0]]
+    assert memories.recall("ada", SAVES[1], k=1)[0]["face"] == RAISED
+    memories.separate(str(saves.memory_id), str(other.memory_id))
+    assert memories.recall("ada", SAVES[1], k=1)[0]["face"] == SAVES[1]
+
+
 def test_another_namespace_replaces_nothing(memories: Palimpsest) -> None:
     """A novel in which Ada lives in Rome stays as it is when she moves."""
     for text, namespace in (

@@ -18,7 +18,9 @@ NAMES = ("I", "the user")
 
 def filed(sayings: Sayings, among: list[Memory]) -> list[Any]:
     """Under what these memories are filed."""
-    each: list[Mapping[Any, set[Memory]]] = [sayings.now, sayings.before, sayings.by_key]
+    each: list[Mapping[Any, set[Memory]]] = [
+        *(sayings.now, sayings.before, sayings.by_key, sayings.by_gist)
+    ]
     return [
         {at: found for at, memories in under.items() if (found := memories & {*among})}
         for under in each

@@ -6,6 +6,7 @@ import pytest
 
 from palimpsest.streams.guard import (
     is_note,
+    kept_saying,
     read,
     shares_a_word,
     tells_change,
@@ -140,3 +141,40 @@ def test_a_word_in_common_is_no_name_and_no_verb() -> None:
     for (one, other), shared in pairs.items():
         assert shares_a_word(read(one), read(other), names) == shared
         assert shares_a_word(read(other), read(one), names) == shared
+
+
+NAMES = ("Ada", "the user", "I")
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("Ada saves 400 shillings with her club.", "Monthly club savings: 400 shillings"),
+        ("My rent is 950 euros.", "Ada pays €950 for her flat in Rome."),
+        ("I swim on Mondays.", "Ada is at the pool on Mondays."),
+        ("I take a dinghy to work.", "The user gets to her work by dinghy."),
+    ],
+)
+def test_texts_of_the_same_numbers_or_words_have_one_gist(pair: tuple[str, str]) -> None:
+    one, other = (kept_saying(text, NAMES).gist for text in pair)
+    assert one == other != ()
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("Ada saves 400 shillings with her club.", "Ada saves 600 shillings with her club."),
+        ("I swim on Mondays.", "I swim on Tuesdays."),
+        ("My passport expires in 2027.", "My sister's passport expires in 2027."),
+        ("My passport expires in 2027.", "Bob has a passport that expires in 2027."),
+        ("I take a dinghy to work.", "I take a dinghy to school."),
+        ("Ada sings.", "I dance."),
+    ],
+)
+def test_other_numbers_words_and_people_have_another_gist_or_none(pair: tuple[str, str]) -> None:
+    one, other = (kept_saying(text, NAMES).gist for text in pair)
+    assert one != other or one == ()
+
+
+def test_without_names_no_text_has_a_gist() -> None:
+    assert kept_saying("I swim on Mondays.", ()).gist == ()

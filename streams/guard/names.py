@@ -82,7 +82,7 @@ _SAYS_MORE = re.compile(r"[?!\"“”«»()\[\]{}<>`\n\t]|[;:](?=\s)|[.](?=\s)")
 """Signs of more than one plain sentence: a question, a quotation or an addition."""
 _ADDRESSES = re.compile(
     rf"\b{ADDRESS}(?=\s)|(?<= (?:at|in|of|to) )St\.(?= [A-Z])|\S+@\S+"
-    rf"|\b(?:{any_of(NUMBERED)}) no\.(?=\s)|\b(?:{SHORT_MONTHS})\.(?= [1-9])"
+    rf"|\b[ap]\.m\.(?=\s)|\b(?:{any_of(NUMBERED)}) no\.(?=\s)|\b(?:{SHORT_MONTHS})\.(?= [1-9])"
 )
 """The full stop of *Dr.* or *St. Mary* ends no sentence, and a name in an email is ignored."""
 _POSSESSIVE = re.compile(r"\b(?:my|his|her|their)\b")

@@ -14,6 +14,7 @@ from palimpsest.streams.guard.data.name_words import (
     AILING,
     ALLERGENS,
     APPOINTED,
+    COATS,
     CROSSING,
     DATED,
     DIPLOMAS,
@@ -76,7 +77,13 @@ MOST_STEPS = 3
 def reworded(said: str, who: str) -> str:
     """Put a sentence that begins with `who` into the wording in which it is compared."""
     stop = "." if said.endswith(".") else ""
-    rest = as_written(said.removeprefix(who).removesuffix(stop))
+    rest = _in_one_wording(as_written(said.removeprefix(who).removesuffix(stop)))
+    if found := _OF_SOMEBODY.fullmatch(rest):
+        rest = found[1] + _in_one_wording(found[2])
+    return who + rest + stop
+
+
+def _in_one_wording(rest: str) -> str:
     for _ in range(MOST_STEPS):
         former = rest
         for pattern, way in _WAYS.get(rest.strip().partition(" ")[0], ()):
@@ -85,7 +92,7 @@ def reworded(said: str, who: str) -> str:
         rest = _by_pastime(_in_order(_by_favourite(_by_allergen(_outdoors(rest)))))
         if rest == former:
             break
-    return who + rest + stop
+    return rest
 
 
 def _outdoors(rest: str) -> str:
@@ -148,7 +155,7 @@ _AFTER_A_VERB = en.PREPOSITIONS | en.PARTICLES | en.DETERMINERS | en.NUMBERS.key
 _ITEM = re.compile(r"[A-Z][a-zà-ÿ]+")
 _LISTED = re.compile(rf" speaks ((?:{_ITEM.pattern}, )*{_ITEM.pattern},? and {_ITEM.pattern})")
 _PLACE = rf"({NAME}(?:, {NAME})?)"
-_TRADE = rf"((?:(?:[a-z]+|[A-Z]{{2}}) ){{0,3}}(?:{any_of(TRADES)})|freelance [a-z]+)"
+_TRADE = rf"((?:(?:[a-z\-]+|[A-Z]{{2}}) ){{0,3}}(?:{any_of(TRADES)})|freelance [a-z]+)"
 _TRAINED = (
     "(?:accredited|certified|chartered|former|licensed|qualified|registered|retired|trained) "
 )
@@ -226,7 +233,15 @@ _NEGATIVE = (
     (rf" doesn't have (?:an?|any) {_NOT_ANY}(.+)", r" has no \1"),
     (rf" doesn't ({_TAKES}) any {_NOT_ANY}(.+)", r" doesn't \1 \2"),
 )
-_OWNS = (rf" owns ({_COUNT} (?:{any_of(PETS)})(?: (?:called|named) {NAME})?)", r" has \1")
+_OWNS = (
+    rf" owns ({_COUNT} (?:(?:{any_of(COATS)}) )?(?:{any_of(PETS)})(?: (?:called|named) {NAME})?)",
+    r" has \1",
+)
+_HANDED_IN = "filed|handed in|in|sent in|submitted|turned in"
+_DAY_AND_MONTH = f"[0-9]{{1,2}} (?:{MONTH})"
+_BORN_IN = "(?:19[0-9]{2}|20[01][0-9])"
+"""A year in which somebody may have been born; *my birthday is 3 May 2027* is the next one."""
+_ALMA_PLAIN = r"[A-Z][\w'\-]*(?: (?:for|of|[A-Z][\w'\-]*)){0,5}"
 _TONGUE = "(?:first language|mother tongue|native language)"
 _LANGUAGE = "([A-Z][a-z]+)"
 _DUE = rf"(?:on )?({_DATE})"
@@ -236,7 +251,10 @@ _NUMBER = r"(\+?[0-9][0-9 \-]{4,}[0-9])"
 _LIVES = "((?:goes|has|lives|plays|speaks|studies|teaches|works) [^,]+)"
 _OFF = rf"({DAY_NAME}s(?: and {DAY_NAME}s)?)"
 _AILMENT = rf"(?:(?:chronic|mild|severe|type [12]) )?(?:{any_of(ILLNESSES)})"
-_SIDE = r"(?: in (?:the|their own) (?:left|right) (?:ear|eye|hip|knee|shoulder))?"
+_PART = "(?:ear|eye|hip|knee|shoulder)"
+_SIDE = rf"(?: in (?:the|their own) (?:left|right) {_PART})?"
+_EXPIRES = "(?:expires|runs out|is valid until)"
+_HOLDS = (rf" (?:has|holds) an? ({_LASTING}) (?:that|which) ({_EXPIRES} .+)", r"'s \1 \2")
 _DIPLOMA = f"(an? (?:.+ )?(?:{any_of(DIPLOMAS)})(?: .+)?)"
 _NOTEBOOK = rf"(?:{any_of(NOTEBOOKS)})(?: [A-Z0-9][\w.\-]*)*"
 _PET = rf"(?:[a-z]+ ){{0,2}}(?:{any_of(PETS)})"
@@ -248,18 +266,30 @@ _WAYS = {
     "'s": _ways(
         (
             rf"('s (?:{_SOMEBODY})(?: {NAME})?) (?:is|works as) (an? {_TRADE}) (at|for) {_FIRM}",
-            r"\1 works \3 \4 as \2",
+            r"\1 works \4 \5 as \2",
         ),
         (rf"('s (?:{_SOMEBODY}) {NAME})'s date of birth is ({_DATE})", r"\1 was born on \2"),
         (rf"'s {_TONGUE} is {_LANGUAGE}", r"'s native language is \1"),
         (rf"('s {_WORDS}) deadline is {_DUE}", r"\1 is due on \2"),
         (rf"'s deadline for (?:the |their own )?({_WORDS}) is {_DUE}", r"'s \1 is due on \2"),
         (rf"('s {_WORDS} is due) ({_DATE})", r"\1 on \2"),
-        (rf"('s {_LASTING}) (?:expires|runs out|is valid until) {_UNTIL}", r"\1 expires \2"),
+        (rf"('s {_LASTING}) {_EXPIRES} {_UNTIL}", r"\1 expires \2"),
         (rf"('s {_LASTING}) expiry(?: date)? is {_UNTIL}", r"\1 expires \2"),
         (rf"'s (?:fee|price) for (an? .+) is {_AMOUNT}", r" charges \2 for \1"),
         (rf"'s (?:line )?manager is ({NAME})", r" reports to \1"),
         (rf"'s languages are ({_LANGUAGES})", r" speaks \1"),
+        (rf"('s {_WORDS} is due) by ({_DATE})", r"\1 on \2"),
+        (
+            rf"('s {_WORDS}) (?:has to|must) be (?:{_HANDED_IN}) (?:by|on) ({_DATE})",
+            r"\1 is due on \2",
+        ),
+        (rf"'s (?:telephone |phone )?number is {_NUMBER}", r"'s phone number is \1"),
+        (rf"'s (phone|mobile) is {_NUMBER}", r"'s \1 number is \2"),
+        (
+            rf"'s ((?:[a-z]+ )?number) (?:at|with) (?:the )?({_ALMA_PLAIN}) is (\S+)",
+            r"'s \2 \1 is \3",
+        ),
+        (rf"'s birthday is ((?:{_DAY_AND_MONTH}) {_BORN_IN})", r" was born on \1"),
         (rf"'s ({_PET}) is called ({NAME})", r" has a \1 called \2"),
         (r"'s blood pressure is ([0-9]+) over ([0-9]+)", r"'s blood pressure is \1/\2"),
         (rf"'s (?:current )?weight is ({_WEIGHT})", r" weighs \1"),
@@ -316,6 +346,8 @@ _WAYS = {
         ),
         (rf" has (an? {_NOTEBOOK})", r"'s laptop is \1"),
         (rf" has {_OFF} off", r" takes \1 off"),
+        _HOLDS,
+        (rf" has ({_AILMENT} in )the ((?:left|right) {_PART})", r" has \1their own \2"),
         (r" has an interest in (.+)", r" is interested in \1"),
         (r" has a passion for (.+)", r" is passionate about \1"),
         (r" has a dislike of (.+)", r" dislikes \1"),
@@ -326,7 +358,7 @@ _WAYS = {
         (rf" has ({_COUNT}) pet ({any_of(TAME)})", r" has \1 \2"),
         (rf" has (an? {_MODEL})(?: phone)?", r"'s phone is \1"),
         (rf" has (an? {MAKE}) ({any_of(THINGS)})", r"'s \2 is \1"),
-        (rf" has an? ((?:[a-z\-]+ )*(?:{_MEETING})) ((?:at|on) [0-9A-Z].*)", r"'s \1 is \2"),
+        (rf" has (?:an? )?((?:[a-z\-]+ )*(?:{_MEETING})) ((?:at|on) [0-9A-Z].*)", r"'s \1 is \2"),
         (r" has an? (dentist|doctor|hairdresser)'s appointment(.*)", r" has a \1 appointment\2"),
         (rf" has (their own (?:coffee|tea) (?:{_SERVED}))", r" takes \1"),
         (r" has (?:the )?(phone number|student number) (\S.+)", r"'s \1 is \2"),
@@ -410,7 +442,7 @@ _WAYS = {
         (rf" gets to work (by {_TRANSPORT})", r" goes to work \1"),
     ),
     "goes": _ways(
-        (r" goes to work by (?:bicycle|bike)", r" cycles to work"),
+        (r" goes to work by bicycle", r" goes to work by bike"),
         (rf" goes for an? {_RUN}({_OFTEN})", r" runs \1\2"),
         (rf" goes for a (jog|run|swim)({_OFTEN})", r" \1s\2"),
     ),
@@ -463,6 +495,7 @@ _WAYS = {
     ),
     "works": _ways(
         (rf" works as (an? {_TRADE}) (at|for) {_FIRM}", r" works \3 \4 as \1"),
+        (r" works night shifts((?: .+)?)", r" works nights\1"),
         (rf" works as (?!an? (?:[a-z]+ )*{_TRAINED})(an? {_TRADE})", r" is \1"),
     ),
     "attends": _ways((rf" attends ((?:the )?{_SCHOOL})", r" studies at \1")),
@@ -525,17 +558,20 @@ _WAYS = {
     "earns": _ways((rf" earns (?:a|their own) living as (an? {_TRADE})", r" works as \1")),
     "keeps": _ways((rf" keeps ({_COUNT} (?:{any_of(PETS | LIVESTOCK)}))", r" has \1")),
     "rises": _ways((r" rises (at .+)", r" gets up \1")),
-    "holds": _ways((rf" holds {_DIPLOMA}", r" has \1")),
+    "holds": _ways((rf" holds {_DIPLOMA}", r" has \1"), _HOLDS),
     **dict.fromkeys(
         ("earned", "obtained", "received"), _ways((rf" [a-z]+ {_DIPLOMA}", r" got \1"))
     ),
+    "cycles": _ways((r" cycles to work", r" goes to work by bike")),
+    "drives": _ways((r" drives (?:herself |himself )?to work", r" goes to work by car")),
+    "walks": _ways((r" walks to work", r" goes to work on foot")),
     "relocated": _ways((rf" relocated to ({NAME}.*)", r" moved to \1")),
     **dict.fromkeys(
         ("bikes", "rides"),
-        _ways((r" (?:bikes|rides (?:a|their own) bike) to work", r" cycles to work")),
+        _ways((r" (?:bikes|rides (?:a|their own) bike) to work", r" goes to work by bike")),
     ),
     "uses": _ways(
-        (rf" uses (an? {_MODEL}|an? {MAKE} as (?:a|their own) phone)", r"'s phone is \1"),
+        (rf" uses (an? {_MODEL})(?: as (?:a|their own) phone)?", r"'s phone is \1"),
         (rf" uses (an? {_NOTEBOOK})", r"'s laptop is \1"),
     ),
 }
@@ -543,3 +579,5 @@ _WAYS = {
 
 A pattern has to match all that follows the subject, so that nothing is left out.
 """
+_VERBS = any_of(_WAYS.keys() - {"'s"})
+_OF_SOMEBODY = re.compile(rf"('s (?:{_SOMEBODY})(?: {NAME})?)( (?:{_VERBS})\b.*)")

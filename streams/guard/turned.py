@@ -34,6 +34,7 @@ from palimpsest.streams.guard.data.name_words import (
 from palimpsest.streams.guard.data.patterns import any_of
 from palimpsest.streams.guard.reworded import MAKE, NAME, VALUE
 from palimpsest.streams.guard.text.verbs import may_be_participle
+from palimpsest.streams.guard.written import MONTH
 
 _PLACE = rf"{NAME}(?:, {NAME})?"
 _WEEKDAY = "|".join(day.capitalize() for day in sorted(en.WEEKDAYS))
@@ -76,6 +77,10 @@ def turned(text: str, names: tuple[str, ...]) -> str | None:
         return named
     if (acted := _acted_on(text, names)) is not None:
         return acted
+    if " by " in text and (found := _handed_in(names).fullmatch(text)):
+        who, what, when = found.groups()
+        whose = "My" if who == SPEAKER else f"{capitalised(who)}'s"
+        return f"{whose} {what} is due on {when}"
     if not (" is " in text or " scare" in text or " frighten" in text or text.startswith(_TIMES)):
         return None  # the usual case: no pattern can match
     where, home, role, kin, called, birthplace, time, favourite, scared = _patterns(names)
@@ -220,6 +225,16 @@ def _acts(names: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     return (
         re.compile(rf"({NAME}) ({any_of(PASSIVES)}) ({me})(\.?)"),
         re.compile(rf"([^,;:?!.]+) (?:is|are) ({done}) by ({who})(\.?)"),
+    )
+
+
+@lru_cache(maxsize=64)
+def _handed_in(names: tuple[str, ...]) -> re.Pattern[str]:
+    """*I have to hand in my thesis by 3 May*, but not *the user has to*: nobody in particular."""
+    own = [name for name in names if name.casefold() not in ("user", "the user")]
+    return re.compile(
+        rf"({any_of(own)}) (?:has to|have to|must) (?:file|hand in|submit|turn in)"
+        rf" (?:his|her|my|their) ((?:[a-z]+ ){{0,2}}[a-z]+) by ([^,]*(?:{MONTH})\b.*)"
     )
 
 

@@ -36,6 +36,15 @@ _SHORT = {
     month[:3].capitalize(): month.capitalize() for month in (*en.MONTHS, "march", "august")
 } | {"Sept": "September"}
 SHORT_MONTHS = any_of(_SHORT)
+_MONTHS = (
+    "January February March April May June July August September October November December".split()
+)
+_IN_FIGURES = re.compile(
+    r"(?<![\w/.\-])(?:(1[3-9]|2[0-9]|3[01])[/.](0?[1-9]|1[0-2])[/.]((?:19|20)[0-9]{2})"
+    r"|((?:19|20)[0-9]{2})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+    r"|(0?[1-9]|1[0-2])/((?:19|20)[0-9]{2}))(?![\w/\-])"
+)
+"""Dates such as *14/08/2019*, *2019-08-14* and *11/2027*; 04/05/2019 has two readings."""
 _SHORT_MONTH = re.compile(rf"(?<=[0-9]) ({SHORT_MONTHS})\b\.?|\b({SHORT_MONTHS})\b\.?(?= [1-9])")
 _AMOUNT = r"([$€£][0-9][0-9,]*(?:\.[0-9]+)?|\b[0-9][0-9.,]* [a-z]+)"
 _RATE = re.compile(rf"(?:{_OFTEN}|{_AMOUNT}) per (day|week|month|year|hour|lesson|person)\b")
@@ -116,6 +125,7 @@ def as_written(said: str) -> str:
             said = _POUNDS.sub(" pounds", said)
         said = _CURRENCY.sub(_with_its_sign, said)
         said = _SUM.sub(lambda found: found[0].replace(",", ""), said)
+        said = _IN_FIGURES.sub(_month_in_words, said)
         said = _SHORT_MONTH.sub(_in_full, said)
         said = _DATE.sub(_day_first, said)
         said = _TIMES_A.sub(_so_many_times, said)
@@ -137,6 +147,15 @@ def as_written(said: str) -> str:
 def _a_period(found: re.Match[str]) -> str:
     often, amount, period = found.groups()
     return f"{often or amount} {'an' if period == 'hour' else 'a'} {period}"
+
+
+def _month_in_words(found: re.Match[str]) -> str:
+    """A date in figures in which day and month cannot be confused."""
+    if found[1]:
+        return f"{int(found[1])} {_MONTHS[int(found[2]) - 1]} {found[3]}"
+    if found[4]:
+        return f"{int(found[6])} {_MONTHS[int(found[5]) - 1]} {found[4]}"
+    return f"{_MONTHS[int(found[7]) - 1]} {found[8]}"
 
 
 def _in_full(found: re.Match[str]) -> str:

@@ -244,6 +244,9 @@ PASSIVES = {
 """Verbs for what lasts, with their participles: to be *supervised by* Bea is what *Bea supervises*
 says. *Painted by* would say who did it once."""
 
+COATS = frozenset("black brown ginger golden grey gray rescue tabby white young".split())
+"""Words for what an animal looks like, or where it is from."""
+
 NOTEBOOKS = frozenset(
     "Chromebook|EliteBook|IdeaPad|MacBook|MacBook Air|MacBook Pro|ThinkPad|ZenBook".split("|")
 )
@@ -377,8 +380,9 @@ AT_HOME = frozenset(
 
 ROLES = frozenset(
     (
-        "accountant agent boss boyfriend dad dentist doctor employer father fiancé fiancée GP"
-        " girlfriend husband landlady landlord lawyer manager mother mum mom supervisor therapist"
+        "accountant agent babysitter bookkeeper boss boyfriend childminder dad dentist doctor"
+        " employer father fiancé fiancée GP girlfriend hairdresser husband landlady landlord lawyer"
+        " manager mother mum mom nanny physiotherapist solicitor spouse supervisor therapist vet"
         " wife"
     ).split()
 )
@@ -647,7 +651,11 @@ NOT_CALLED = frozenset(
 
 TRADES = frozenset(
     (
-        "accountant administrator analyst architect barista barrister bartender bookkeeper"
+        "actuary anaesthetist archaeologist auditor biochemist biologist cardiologist caretaker"
+        " chemist copywriter decorator dietitian driver economist geologist glazier interpreter"
+        " joiner locksmith nutritionist optometrist osteopath paediatrician physicist plasterer"
+        " radiologist SRE statistician tester tiler translator tuner underwriter vet welder"
+        " accountant administrator analyst architect barista barrister bartender bookkeeper"
         " bricklayer butcher carpenter cashier chef clerk consultant dentist designer developer"
         " director doctor electrician engineer firefighter hairdresser instructor journalist"
         " lawyer lecturer librarian manager mechanic midwife nurse optician paralegal paramedic"

@@ -11,8 +11,10 @@ import re
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.frame_words import HEADINGS, NO_VALUE, VERBS
 from palimpsest.streams.guard.data.name_words import (
+    COATS,
     JOBS,
     MEETINGS,
+    PETS,
     STATE_NOTES,
     THINGS,
     TIMES,
@@ -26,7 +28,14 @@ MOST_OF_A_VALUE = 7
 """Maximum number of words after a label; more are a text under a heading."""
 _STATE = re.compile(rf"(?:{any_of(STATE_NOTES)})(?: .+)?", re.IGNORECASE)
 _ALONE = re.compile(r"(?:lactose|gluten) intolerant|left-handed|right-handed|vegan|vegetarian")
-_TRADE = re.compile(rf"(?:[a-z]+ ){{0,2}}(?:{any_of(TRADES)})")
+_JOB = re.compile(
+    rf"((?:[a-z]+ ){{0,2}}(?:{any_of(TRADES)}))(?:(?:,| at) ([A-Z][\w'\-]*(?: [A-Z][\w'\-]*)*))?"
+)
+_LANGUAGE = re.compile(r"[A-Z][a-z]+")
+_PET = rf"(?P<pet>(?:(?:{any_of(COATS)}) )?(?:{any_of(PETS)}))"
+_PET_FIRST = re.compile(rf"{_PET}, (?P<name>[A-Z][a-z]+)", re.IGNORECASE)
+_NAME_FIRST = re.compile(rf"(?P<name>[A-Z][a-z]+), (?:an? )?{_PET}")
+_NO_ALLERGEN = frozenset({"no", "none", "unknown", "not", "nothing"})
 _ON_DAYS = re.compile(rf"(?:{'|'.join(day.capitalize() for day in sorted(en.WEEKDAYS))})s\b.*")
 _NOT = re.compile(r"(?:doesn't|does not) (?:drink|eat|smoke) .+")
 
@@ -49,17 +58,49 @@ def _of_label(label: str, value: str) -> str | None:
     first = label.partition(" ")[0]
     label = label if first.isupper() and len(first) > 1 else label[0].lower() + label[1:]
     words, said = label.casefold().split(" "), (value[0].lower() + value[1:]).split(" ")
-    if not _NO_LABEL.isdisjoint(words) or len(said) > MOST_OF_A_VALUE or ", " in value:
+    if not _NO_LABEL.isdisjoint(words) or len(said) > MOST_OF_A_VALUE:
         return None
     if not VERBS.isdisjoint(said) or not en.SUBJECTS.isdisjoint(said):
         return None
     if label in JOBS:
-        return f" is {_with_article(value)}" if _TRADE.fullmatch(value) else None
+        return _of_job(value)
+    if label == "languages":
+        return _of_languages(value)
+    if label in PETS | {"pet"}:
+        return _of_pet(value)
+    if ", " in value:
+        return None
+    if label in ("allergies", "allergy"):
+        return f" is allergic to {value}" if said[0] not in _NO_ALLERGEN else None
     if label in THINGS:
         value = _with_article(value)
     elif words[-1] in MEETINGS and _ON_DAYS.fullmatch(value):
         value = f"on {value}"
-    return f"'s {label} is {value}"
+    several = words[-1].endswith("s") and not words[-1].endswith(("is", "ss", "us"))
+    return f"'s {label} {'are' if several else 'is'} {value}"
+
+
+def _of_job(value: str) -> str | None:
+    if not (found := _JOB.fullmatch(value)):
+        return None
+    trade, where = found.groups()
+    return (
+        f" works at {where} as {_with_article(trade)}" if where else f" is {_with_article(trade)}"
+    )
+
+
+def _of_languages(value: str) -> str | None:
+    *first, last = value.replace(" and ", ", ").replace(",,", ",").split(", ")
+    named = all(map(_LANGUAGE.fullmatch, (*first, last)))
+    return f" speaks {', '.join(first)} and {last}" if first and named else None
+
+
+def _of_pet(value: str) -> str | None:
+    """*Ginger cat, Rex* and *Rex, ginger cat*; without a comma, *Dalmatian* may be a breed."""
+    for found in (_PET_FIRST.fullmatch(value), _NAME_FIRST.fullmatch(value)):
+        if found:
+            return f" has {_with_article(found['pet'].lower())} called {found['name']}"
+    return None
 
 
 def _with_article(value: str) -> str:

@@ -32,6 +32,11 @@ Ada's membership no. is 4471. / My membership number is 4471.
 Ada studies at Plymouth uni. / I study at Plymouth University.
 Ada works as a physio. / I'm a physiotherapist.
 Ada works at Marks & Spencer. / I work at Marks and Spencer.
+My passport expires 11/2027. / Ada's passport expires in November 2027.
+Ada's visa expires on 2027-08-14. / My visa expires on August 14th, 2027.
+Ada was born on 14/08/1990. / I was born on 14 August 1990.
+Ada was born on 14.08.1990. / I was born on 14 August 1990.
+Ada gets up at 5 a.m. on weekdays. / I get up at 5 am on weekdays.
 """
 DIFFERENT = """
 Ada's stand-up is at half past nine. / Ada's stand-up is at 9:15.
@@ -70,12 +75,17 @@ Ada takes 500mg of metformin. / Ada takes 500 g of metformin.
 Ada takes 500mg of metformin. / Ada takes 50 mg of metformin.
 Ada's proposal is due by 31 Jan. / Ada's proposal is due by 31 July.
 Ada's proposal is due by 3 Mar. / Ada's proposal is due by 3 May.
-Ada's proposal is due by 31 Jan. / Ada's proposal is due on 31 January.
+Ada's proposal is due by 31 Jan. / Ada's proposal is due after 31 January.
 Ada's exam is on 3 Sept. / Ada's exam is on 30 September.
 Ada has no. / Ada has number.
 Ada's answer is no. / Ada's answer is number.
 Ada studies at Plymouth uni. / Ada studies at Plymouth.
 Ada works as a physio. / Ada works as a physicist.
+Ada was born on 04/05/1990. / Ada was born on 4 May 1990.
+Ada was born on 04/05/1990. / Ada was born on April 5, 1990.
+Ada was born on 14/08/1990. / Ada was born on 14 August 1991.
+Ada uses version 2027-08-14. / Ada uses version 14.
+Ada gets up at 5 a.m. on weekdays. / Ada gets up at 5 pm on weekdays.
 """
 
 

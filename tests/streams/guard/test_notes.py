@@ -22,6 +22,15 @@ Home: Rome / My home is in Rome.
 Job: nurse / I work as a nurse.
 Occupation: piano teacher / Ada is a piano teacher.
 Group meeting: Tuesdays at 10 / My group meeting is every Tuesday at 10.
+Job: nurse, Haukeland Hospital / I work as a nurse at Haukeland Hospital.
+Job: nurse at Haukeland Hospital / I'm a nurse at Haukeland Hospital.
+Languages: Dutch, French, Greek / I speak Greek, French and Dutch.
+Languages: Dutch and French / Ada speaks French and Dutch.
+Payment terms: 14 days / My payment terms are 14 days.
+Pet: ginger cat, Rex / Rex is my ginger cat.
+Dog: Rex, a greyhound / I have a greyhound called Rex.
+Allergies: wasp stings / I'm allergic to wasp stings.
+Mobile: 07700 900461 / My mobile number is 07700 900461.
 Allergic to nuts / I'm allergic to nuts.
 Married to Bea. / Ada is married to Bea.
 Born in Rome / I was born in Rome.
@@ -46,6 +55,17 @@ Job: stressful / Ada is stressful.
 Job: nurse / Ada's mother is a nurse.
 Job: nurse / Ada was a nurse.
 Job: nurse, Rome / Ada is a nurse.
+Job: nurse, Haukeland Hospital / Ada is a nurse at Bergen Hospital.
+Job: nurse, part-time / Ada works at part-time as a nurse.
+Languages: Dutch, French / Ada speaks Dutch.
+Languages: Dutch, some French / Ada speaks Dutch and some French.
+Languages: Dutch / Ada speaks Dutch and French.
+Pet: ginger cat, Rex / Ada has a black cat called Rex.
+Pet: ginger cat / Ada has a cat called Ginger.
+Dog: Rex, Labrador / Ada has a cat called Rex.
+Allergies: none / Ada is allergic to none.
+Allergies: wasp stings / Ada is allergic to bee stings.
+Mobile: 07700 900461 / Ada's phone number is 07700 900461.
 Monday: dentist / Ada's Monday is dentist.
 Dog: Rex / Ada has a dog called Rex.
 Dog: Alsatian / Ada has a dog called Alsatian.

@@ -78,6 +78,21 @@ User uses Stripe for payments. / I use Stripe for payments.
 My sessions start at 7 pm. / Ada's sessions start at 7 pm.
 My shift lasts seven days. / Ada's shift lasts seven days.
 I spent my childhood in Rome. / Ada spent her childhood in Rome.
+My sister is scared of dogs. / Ada's sister has a fear of dogs.
+My son Leo has a peanut allergy. / Ada's son Leo is allergic to peanuts.
+I must hand in my thesis by 3 March. / Ada's thesis deadline is 3 March.
+Ada has to submit her tax return by January 31. / My tax return has to be in by 31 January.
+I use a Pixel 7a as my phone. / Ada has a Pixel 7a phone.
+Ada holds a passport that expires in Nov 2027. / My passport runs out in November 2027.
+Ada suffers from mild tinnitus in the left ear. / I have mild tinnitus in my left ear.
+Ada owns a ginger cat called Rex. / I have a ginger cat called Rex.
+I have choir rehearsal on Thursdays. / Ada's choir rehearsal is every Thursday.
+My account number with Monzo is 4471. / Ada's Monzo account number is 4471.
+My birthday is 3 May 1991. / Ada was born on 3 May 1991.
+My number is 0161 555 201. / Ada's phone number is 0161 555 201.
+Ada drives herself to work. / I go to work by car.
+Ada works night shifts at a clinic. / I work nights at a clinic.
+Bea Rao is Ada's vet. / My vet is Bea Rao.
 """
 OTHER_ORDERS = """
 Mia, Ada's daughter, goes to school. / Ada's daughter goes to school.
@@ -247,6 +262,33 @@ My shift lasts seven days. / Ada's shift lasts six days.
 I spent my childhood in Rome. / Ada spent her holidays in Rome.
 I spent my childhood in Rome. / Ada grew up in Rome.
 I see Bea in my garden. / Ada sees Bea in her garden.
+My sister is scared of dogs. / Ada's sister is scared of cats.
+My sister is scared of dogs. / Ada's brother is afraid of dogs.
+My sister is scared of dogs. / Ada is afraid of dogs.
+My son Leo has a peanut allergy. / Ada's son Max is allergic to peanuts.
+My son Leo has a peanut allergy. / Ada is allergic to peanuts.
+My dog is scared of cats. / Ada's dog is scared of birds.
+I must hand in my thesis by 3 March. / Ada's thesis is due on 13 March.
+The user must hand in their thesis by 3 March. / I must hand in my thesis by 3 March.
+I must hand in my thesis by 3 pm. / Ada's thesis is due on 3 pm.
+I handed in my thesis by 3 March. / Ada's thesis is due on 3 March.
+I must hand in your thesis by 3 March. / Ada's thesis is due on 3 March.
+Ada's tax return was due by 3 March. / Ada's tax return is due on 3 March.
+I use a Pixel 7a as my webcam. / Ada's phone is a Pixel 7a.
+Ada lost a passport that expires in May. / Ada's passport expires in May.
+Ada has mild tinnitus in the left ear. / Ada has mild tinnitus in the right ear.
+Ada owns a china cat called Rex. / Ada has a china dog called Rex.
+Ada owns a cat hotel called Rex. / Ada has a cat hotel called Rex.
+I have no rehearsal on Thursdays. / Ada's rehearsal is on Thursdays.
+My account number with Monzo is 4471. / Ada's Barclays account number is 4471.
+My birthday is 3 May 2027. / Ada was born on 3 May 2027.
+My birthday is 3 May. / Ada was born on 3 May 1991.
+My number is 0161 555 201. / Ada's mobile number is 0161 555 201.
+My number is 7. / Ada's phone number is 7.
+Ada drives Bob to work. / Ada goes to work by car.
+Ada drives a van to work. / Ada goes to work by car.
+Ada works night shifts. / Ada works the day shift.
+Ada walks to work. / Ada goes to work by car.
 """
 
 

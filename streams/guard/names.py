@@ -209,14 +209,17 @@ def _noted(said: str, names: tuple[str, ...]) -> str | None:
     if who == SPEAKER:
         return None
     verb, _, rest = said.partition(" ")
-    if rest and (verb.casefold() in NOTED or _is_note_of_deed(verb.casefold(), rest)):
-        noted = f" {verb.casefold()} {rest}"
+    verb = verb.casefold()
+    if rest and (verb in NOTED or _is_note_of_deed(verb, rest)):
+        if verb in en.COUNTS and rest.partition(" ")[0] in en.FINITE:
+            return None
+        noted = f" {verb} {rest}"
     else:
         stop = "." if said.endswith(".") else ""
-        noted = said_in_note(said.removesuffix(stop))
-        if noted is None:
+        in_note = said_in_note(said.removesuffix(stop))
+        if in_note is None:
             return None
-        noted += stop
+        noted = in_note + stop
     return capitalised(who) + noted if _is_plain(who, noted, names) else None
 
 
@@ -474,7 +477,8 @@ def _said_of(name: str, rest: str, bare: bool) -> str | None:
     for at, word in enumerate(words[:3]):
         verb = word.rstrip(".")
         if verb in (_BARE if bare else SAME if speaker else _THIRDS):
-            return rest
+            counted = bare and verb in en.COUNTS and "".join(words[at + 1 : at + 2]) in en.FINITE
+            return None if counted else rest  # *user likes are counted*
         if verb == "would" and words[at + 1 : at + 3] == ["like", "to"]:
             return rest
         if speaker and (verb in THIRD or _is_present(verb)):

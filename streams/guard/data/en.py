@@ -336,6 +336,40 @@ DAYTIMES = _words("morning afternoon evening")
 CAPITALISED = WEEKDAYS | MONTHS | {day + "s" for day in WEEKDAYS}
 """Words that are capitalised wherever they stand."""
 
+SAYING = _words(
+    "say says said think thinks thought know knows knew hope hopes feel feels guess believe so now"
+    " then today but"
+)
+"""Words after which *i* is the pronoun."""
+CONCERNING = _words(
+    "regarding concerning considering excluding including following according barring pending owing"
+    " lacking touching failing saving"
+)
+"""Prepositions in *-ing*."""
+AFTER_DOING = DETERMINERS | PREPOSITIONS | NUMBERS.keys() | {"about", "out", "up", "off", "down"}
+"""What may follow a verb in *-ing*; a noun may belong to it: *driving instructor*."""
+COUNTS = _words("likes loves hates wants")
+"""Verbs of state that are also plural nouns."""
+BEFORE_A_NUMBER = (
+    DETERMINERS
+    | PREPOSITIONS
+    | CLAUSES
+    | SUBJECTS
+    | _words("all another any both every first last next only other past these those top up eat")
+    | _words(
+        "need needs want wants own owns bring brings buy drive earn feed feeds grow grows keep"
+    )
+    | _words(
+        "learn meet owe owes pay raise raises read ride run see sell share shares spend spends"
+    )
+    | _words("takes teach teaches weigh weighs write cost costs drink visit visits speak speaks")
+    | _words("adopt adopts employ employs collect collects lift lifts contain contains")
+) - {"that"}
+"""Words whose number counts what follows. After any other word it may be a label: *plan two*."""
+WEIGHING = _words("weigh weighs weighed weighing weight born baby")
+ALSO_NAMES = _words("gray grey honor honour")
+"""Words with two spellings that are also names, which a text in small letters does not show."""
+
 DATING = _words("on since until till from to by before after of for born")
 """Words that a date may follow."""
 RANGING = _words("to till until through")
@@ -405,6 +439,14 @@ MORE = _words(
 """Comparatives: *eats less every day* may mean less than the day before."""
 COMPARED = MORE | _words("bi semi half almost nearly but")
 """Words that, before *daily*, make a comparison or a compound."""
+BEARING = _words("had has have having birth born gave delivered expecting bore")
+"""What is said of births."""
+FAR_FROM_PLACES = _words(
+    "deadline deal death decision fortune goal king limit minister president queen record"
+    " retirement saint sale senator solution team teams victory war win hours minutes days weeks"
+    " months years miles kilometers kilometres percent times"
+)
+"""What somebody may be close to without being near it: persons of power, aims, amounts."""
 RANKED = _words(
     "best most least worst favourite favorite largest biggest smallest finest hardest easiest list"
     " rank ranking queue alphabet order age favour favor price speed menu more"
@@ -467,11 +509,18 @@ COUPLES = frozenset(
         " sense/sensibility smith/wesson snakes/ladders steak/kidney surf/turf war/peace"
         " newfoundland/labrador pen/paper procter/gamble research/development rhythm/blues"
         " rice/beans rock/roll romeo/juliet rum/coke salt/pepper salt/vinegar simon/garfunkel"
+        " ashford/simpson batman/robin beauty/beast beavis/butthead belle/sebastian ben/jerry"
+        " bert/ernie brooks/dunn cagney/lacey chip/dale florence/machine hall/oates hansel/gretel"
+        " harold/maude jekyll/hyde laurel/hardy lewis/clark lilo/stitch"
+        " penn/teller paul/mary punch/judy rick/morty rodgers/hammerstein sacco/vanzetti"
+        " salt/pepa sam/dave samson/delilah sonny/cher starsky/hutch stills/nash"
+        " tegan/sara thelma/louise tristan/isolde victoria/albert wallace/gromit will/grace"
+        " wind/fire"
         " sweet/sour terms/conditions tom/jerry trial/error trinidad/tobago turks/caicos tyne/wear"
     ).split()
 )
 """Two words with *and* that may be a single thing: the comma makes two of them."""
-GOATS = _words("goat goats goat's goats' doe does nanny")
+GOATS = _words("goat goats goat's goats' doe does nanny herd farm barn hens milks")
 """Animals that have kids."""
 NAMED_BY_OWNERS = (
     (THINGS | RELATIVES | KIN | GROUPS | LITTLE_ONES)

@@ -51,9 +51,9 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "case-of-a-text",
         "one of the texts is in small letters, or in capitals, from end to end",
-        "in small letters: only weekdays, months and *I* may have capitals in the other text; in"
-        " capitals: words of the same closed list, of more than two letters; no identifier, number"
-        " or unit in either text",
+        "in small letters: only weekdays, months and *I* as a pronoun (not *press i*) may have"
+        " capitals in the other text; in capitals: words of the same closed list, of more than"
+        " two letters; no identifier, number or unit in either text",
         (
             ("the choir meets on monday in the church", "the choir meets on Monday in the church"),
             ("SHE LIKES THE PEOPLE THERE", "She likes the people there"),
@@ -68,16 +68,18 @@ ROWS: tuple[EditRow, ...] = (
             ("SHE MET WILL AND BILL", "She met will and bill"),
             ("SHE READS TIME EVERY DAY", "She reads time every day"),
             ("SHE READS THE MIRROR", "She reads the mirror"),
+            ("she must press i to begin", "she must press I to begin"),
+            ("the index i is in the text", "the index I is in the text"),
         ),
     ),
     EditRow(
         "article",
         "only one of the texts has *a*, *an* or *the*",
-        "*the* before a musical instrument that is played or learned, with nothing more said of it;"
-        " *a* or *an* after *is*, *has*, *owns* or *bought*, before a trade or a countable thing on"
-        " a closed list (no animal, food or material), with at most two plain adjectives; or *the*"
-        " before somebody's relative (*daughter of*), after the only comma of a text without *and*"
-        " or *or*",
+        "*the* before a musical instrument that is played or learned, with nothing more said of"
+        " it; *a* or *an* after *has*, *owns* or *bought*, or after *is* with a person as its"
+        " subject, before a trade or a countable thing on a closed list (no animal, food or"
+        " material), with at most two plain adjectives; or *the* before somebody's relative"
+        " (*daughter of*), after the only comma of a text without *and* or *or*",
         (
             ("She plays the cello and sings.", "She plays cello and sings."),
             ("He has a red car with him.", "He has red car with him."),
@@ -105,6 +107,8 @@ ROWS: tuple[EditRow, ...] = (
             ("The baker likes her dog.", "Baker likes her dog."),
             ("He works in the hospital.", "He works in hospital."),
             ("He has a chicken for them.", "He has chicken for them."),
+            ("The next stop is a castle.", "The next stop is castle."),
+            ("Her horse is a dancer.", "Her horse is dancer."),
             ("She met the son of her boss.", "She met son of her boss."),
             ("It is Ann, the son of Tom, and Bob.", "It is Ann, son of Tom, and Bob."),
         ),
@@ -165,10 +169,11 @@ ROWS: tuple[EditRow, ...] = (
         "user",
         "only one of the texts begins with *user* or *the user*, or with *user is* before a verb in"
         " *-ing*; or only one has *the* before *user* or *user's*",
-        "before a verb of state in the third person (*likes*, *prefers*, *lives*, *is*) and more"
-        " words, or a verb in the past and its object (*bought a*); *the* also before *user* and an"
-        " auxiliary, *moved to* or *works at*, and before *user's* and a noun (no *manual*);"
-        " as the first word of the text, not of a later sentence; not in a question",
+        "before a verb of state in the third person (*likes*, *prefers*, *lives*, *is*) and"
+        " more words, or a verb in the past and its object (*bought a*); *the* also before"
+        " *user* and an auxiliary, *moved to* or *works at*, and before *user's* and a noun (no"
+        " *manual*); the verb in *-ing* before an article, a number or a preposition; as the"
+        " first word of the text, not of a later sentence; not in a question",
         (
             ("The user likes jazz and swims with her dog.", "Likes jazz and swims with her dog."),
             ("User is a baker and has a dog.", "Is a baker and has a dog."),
@@ -201,6 +206,9 @@ ROWS: tuple[EditRow, ...] = (
             ("User read the book about the dog.", "Read the book about the dog."),
             ("User is building inspector of the city.", "Building inspector of the city."),
             ("User was working on her book.", "Working on her book."),
+            ("User is driving instructor in Rome.", "Driving instructor in Rome."),
+            ("User is regarding her dog with love.", "Regarding her dog with love."),
+            ("User likes are counted by them.", "Likes are counted by them."),
             ("Tom is here. User likes jazz with her.", "Tom is here. Likes jazz with her."),
         ),
     ),
@@ -209,8 +217,8 @@ ROWS: tuple[EditRow, ...] = (
         "only one of the texts has *is* or *are* (or *is located*, *is situated*, *is"
         " positioned*) between what is shown and what it does or where it is",
         "a single sentence that begins with *a*, *an* or a number; a verb in *-ing* or a place"
-        " follows; no other verb, no *and*, *that* or negation; never before what may be a"
-        " participle of the past",
+        " follows; no other verb, no *and*, *that* or negation, nor *one child in five*; never"
+        " before what may be a participle of the past",
         (
             ("A man is riding a horse.", "A man riding a horse."),
             ("A cat is on the couch.", "A cat on the couch."),
@@ -224,6 +232,7 @@ ROWS: tuple[EditRow, ...] = (
             ("The boss is Tom.", "The boss Tom."),
             ("A man is not in the car.", "A man not in the car."),
             ("A woman is a man in the park.", "A woman a man in the park."),
+            ("One child is in five groups.", "One child in five groups."),
         ),
     ),
     EditRow(
@@ -250,9 +259,10 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "comma",
         "only one of the texts has a comma",
-        "after a phrase of time that opens a sentence, before a pronoun; before *too* at the end;"
-        " before the *and* or *or* of a list at the end of the sentence, of three or more single"
-        " words: all capitalised or none, and all plural or none; not *fish, and chips*",
+        "after a phrase of time that opens a sentence, before a pronoun; before *too* at the"
+        " end; before the *and* or *or* of a list at the end of the sentence, of three or more"
+        " single words: all capitalised, all plural, all in *-ing*, or all colours or"
+        " instruments; no pair that is one thing (*fish, and chips*)",
         (
             ("In the morning, she drinks tea.", "In the morning she drinks tea."),
             ("She likes tea, too.", "She likes tea too."),
@@ -272,13 +282,17 @@ ROWS: tuple[EditRow, ...] = (
             ("He saw Cuba, Trinidad, and Tobago.", "He saw Cuba, Trinidad and Tobago."),
             ("He read Emma, Pride, and Prejudice.", "He read Emma, Pride and Prejudice."),
             ("They sing jazz, country, or western.", "They sing jazz, country or western."),
+            ("She ate soup, pie, and mash.", "She ate soup, pie and mash."),
+            ("They play tag, hide, and seek.", "They play tag, hide and seek."),
+            ("She saw Emma, Will, and Grace.", "She saw Emma, Will and Grace."),
             ("Most of the time, travellers worry.", "Most of the time travellers worry."),
         ),
     ),
     EditRow(
         "number-word",
         "a number from two to twelve, or 20, 30, 40, 50, in words or in figures",
-        "before a plural in small letters; not beside another part of a number",
+        "before a plural in small letters; after a verb, a preposition, an article or a similar"
+        " word (not *plan two*); not beside another part of a number",
         (
             ("She has three dogs.", "She has 3 dogs."),
             ("They wait for five days.", "They wait for 5 days."),
@@ -292,14 +306,19 @@ ROWS: tuple[EditRow, ...] = (
             ("He came in week two days ago.", "He came in week 2 days ago."),
             ("She is in group three days a week.", "She is in group 3 days a week."),
             ("He is on floor two nights a week.", "He is on floor 2 nights a week."),
+            ("Since June ten people left.", "Since June 10 people left."),
+            ("He owns Xbox two games.", "He owns Xbox 2 games."),
+            ("She is on plan two days a week.", "She is on plan 2 days a week."),
+            ("The nurse saw bed three times.", "The nurse saw bed 3 times."),
             ("one says what they mean", "1 says what they mean"),
         ),
     ),
     EditRow(
         "decimals",
         "a number has zeros after its point, or commas between its thousands",
-        "before a currency or a unit of measure, but not of time (*2.10 hours*); never with three"
-        " figures after the point, nor after a name or *version*",
+        "before a currency or a unit of measure, but not of time (*2.10 hours*); never with"
+        " three figures after the point; after a verb, a preposition or a similar word, not"
+        " after a name or *version*; no pounds of weight",
         (
             ("The parcel weighs 3.50 kg.", "The parcel weighs 3.5 kg."),
             ("She owes 1,200 euros.", "She owes 1200 euros."),
@@ -317,6 +336,8 @@ ROWS: tuple[EditRow, ...] = (
             ("It is figure 2.10 percent of it.", "It is figure 2.1 percent of it."),
             ("Her kernel 5.10 meters the load.", "Her kernel 5.1 meters the load."),
             ("Her app 2.10 pounds the server.", "Her app 2.1 pounds the server."),
+            ("He runs ubuntu 20.10 miles away.", "He runs ubuntu 20.1 miles away."),
+            ("The baby weighs 8.10 pounds.", "The baby weighs 8.1 pounds."),
         ),
     ),
     EditRow(
@@ -334,9 +355,9 @@ ROWS: tuple[EditRow, ...] = (
         "date-order",
         "a date has its day before the month, or after it",
         "after *on*, *since*, *until*, *from*, *by* and similar words, or at the beginning; not"
-        " before a noun that the day could count; never the first end of a range (*to*, *till*);"
-        " *April*, *May*, *June* and *August*, which may be names, need a year, an end of the text"
-        " or a preposition after the date",
+        " before a verb, *or 5* or a noun that the day could count; never the first end of a"
+        " range (*to*, *till*); *April*, *May*, *June* and *August*, which may be names, need a"
+        " year, an end of the text or a preposition after the date",
         (
             ("He was born on 6 October 1899 in Kent.", "He was born on October 6, 1899 in Kent."),
             ("The exam is on 6 October.", "The exam is on October 6."),
@@ -353,13 +374,17 @@ ROWS: tuple[EditRow, ...] = (
             ("Before 10 June came home.", "Before June 10 came home."),
             ("Before 10 Jan came home.", "Before Jan 10 came home."),
             ("By 8 March left her house.", "By March 8 left her house."),
+            ("By 6 October was over.", "By October 6 was over."),
+            ("On 3 October or 5 of them left.", "On October 3 or 5 of them left."),
         ),
     ),
     EditRow(
         "spelling",
         "the British or the American spelling of a word",
-        "a word on a closed list, in small letters, that is not another word in either spelling;"
-        " not in a text about words (*username*, *spelling*, *called*), as for all synonyms",
+        "a word on a closed list, in small letters, that is not another word in either"
+        " spelling; *grey* and *honour*, which are also names, in a text in small letters only"
+        " after an article or *is*; not in a text about words (*username*, *spelling*,"
+        " *called*), as for all synonyms",
         (
             ("Her favourite song is by Abba.", "Her favorite song is by Abba."),
             ("The theatre near the river", "The theater near the river"),
@@ -373,27 +398,34 @@ ROWS: tuple[EditRow, ...] = (
             ("She prefers the spelling colour.", "She prefers the spelling color."),
             ("The branch is named color.", "The branch is named colour."),
             ("The first story of the house", "The first storey of the house"),
+            ("she met mr gray at her house", "she met mr grey at her house"),
         ),
     ),
     EditRow(
         "hyphen",
         "a compound adjective with or without its hyphen",
-        "a word on a closed list, in small letters",
+        "a word on a closed list, in small letters, before a noun, or at the end if it follows"
+        " no article (*a long term*)",
         (("It is a family-friendly inn.", "It is a family friendly inn."),),
         (
             ("She saw a man-eating shark.", "She saw a man eating shark."),
             ("They are thirty-one day trips.", "They are thirty one-day trips."),
             ("He will re-sign with the club.", "He will resign with the club."),
+            ("The second hand of it is here.", "The second-hand of it is here."),
+            ("He won the second hand with it.", "He won the second-hand with it."),
+            ("She served a long term in it.", "She served a long-term in it."),
+            ("They made sugar free for kids.", "They made sugar-free for kids."),
+            ("He is left handed over to them.", "He is left-handed over to them."),
         ),
     ),
     EditRow(
         "size",
         "*small*, *little* and *tiny*",
         "before a noun on a closed list that is not an amount (*girl*, *dog*, *boat*), with at"
-        " most a colour between, after *a*, *the* or a number, or after a preposition if the noun"
-        " is plural; not before another noun, an adjective or an activity (*a little camera shy*,"
-        " *a little bird watching*); no relatives, no possessives, nothing that is eaten, no"
-        " *pretty little*",
+        " most a colour between, after *a*, *the* or a number, or after a preposition if the"
+        " noun is plural; not before another noun, an adjective or an activity (*a little camera"
+        " shy*, *a little bird watching*); no *tiny house*, no baby that is born, nothing that"
+        " is *left*; no relatives, no possessives, nothing that is eaten, no *pretty little*",
         (
             ("The little girl sleeps.", "The small girl sleeps."),
             ("A little white dog runs in the park.", "A small white dog runs in the park."),
@@ -431,14 +463,17 @@ ROWS: tuple[EditRow, ...] = (
             ("She wants a little piece and quiet.", "She wants a small piece and quiet."),
             ("This is his little girl.", "This is his small girl."),
             ("She has a small dog.", "She has a large dog."),
+            ("She lives in a tiny house.", "She lives in a small house."),
+            ("She had a small baby in May.", "She had a little baby in May."),
+            ("There is a little road left to go.", "There is a small road left to go."),
         ),
     ),
     EditRow(
         "large",
         "*big* for *large*; *huge*, *enormous*, *gigantic* for each other",
-        "before a thing or animal on a closed list, with at most plain adjectives between, and no"
-        " other noun after it (*a big dog lover*); never of people, nor of food and clothes, which"
-        " have sizes",
+        "before a thing or animal on a closed list, with at most plain adjectives between, and"
+        " no other noun after it (*a big dog lover*); never after *the* or a form of *be* (*is a"
+        " big pig*); never of people, nor of food and clothes, which have sizes",
         (
             ("Ada has a big dog at her house.", "Ada has a large dog at her house."),
             ("They live in a huge castle.", "They live in an enormous castle."),
@@ -453,16 +488,20 @@ ROWS: tuple[EditRow, ...] = (
             ("She wears a big shirt.", "She wears a large shirt."),
             ("He saw a big cat.", "He saw a large cat."),
             ("He moved to the big city.", "He moved to the large city."),
+            ("She lives across the big pond.", "She lives across the large pond."),
+            ("The party is a big tent.", "The party is a large tent."),
+            ("It is a big puzzle to her.", "It is a large puzzle to her."),
+            ("Her boss is a big pig.", "Her boss is a large pig."),
         ),
     ),
     EditRow(
         "near",
         "*near* for *close to*; *beside* for *next to*",
-        "before a determiner and a thing on a closed list; before *a*, *an*, *some*, *two* it is"
-        " enough that a verb of posture or motion (*stands*, *running*) or a thing precedes;"
+        "before a determiner and a thing on a closed list; before *a*, *an*, *some*, *two* it"
+        " is enough that a verb of posture or motion (*stands*, *running*) or a thing precedes;"
         " *near* for *close to* only after such a verb, a person or a thing, and after *is* only"
         " before *a* or *some* (*she is close to her dog*); never of people or of what is"
-        " abstract, nor in a text that ranks (*best next to the dog*)",
+        " abstract, such as aims and amounts, nor in a text that ranks (*best next to the dog*)",
         (
             ("The mill is next to the bridge.", "The mill is beside the bridge."),
             ("She lives close to the lake.", "She lives near the lake."),
@@ -487,13 +526,17 @@ ROWS: tuple[EditRow, ...] = (
             ("The price is close to the car.", "The price is near the car."),
             ("The taste is close to a banana.", "The taste is near a banana."),
             ("They plan to close to the street.", "They plan to near the street."),
+            ("He is standing close to a decision.", "He is standing near a decision."),
+            ("She works close to a senator.", "She works near a senator."),
+            ("She is running close to a deadline.", "She is running near a deadline."),
         ),
     ),
     EditRow(
         "noun",
         "everyday words for one thing (*couch*, *sofa*; *mother*, *mum*; *photo*, *photograph*)",
         "a pair on a closed list, in small letters, after a determiner or a plain adjective"
-        " (relatives after *my*, *her* and similar words), and not before another noun",
+        " (relatives after *my*, *her* and similar words), and not before another noun; no *kids"
+        " of*, no *our father*, no kids of a herd",
         (
             ("She sleeps on the couch.", "She sleeps on the sofa."),
             ("The girl walks with her mom.", "The girl walks with her mother."),
@@ -510,6 +553,9 @@ ROWS: tuple[EditRow, ...] = (
             ("The goat has two kids.", "The goat has two children."),
             ("The goat's two kids are here.", "The goat's two children are here."),
             ("The doe has two kids with her.", "The doe has two children with her."),
+            ("Their herd has two kids.", "Their herd has two children."),
+            ("She read of the kids of God.", "She read of the children of God."),
+            ("She says the our father.", "She says the our dad."),
             ("He is the father of the church.", "He is the dad of the church."),
             ("Her mother of pearl ring is here.", "Her mom of pearl ring is here."),
             ("The plane is in her toolbox.", "The airplane is in her toolbox."),
@@ -553,12 +599,13 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "nobody",
         "*nobody* for *no one*, and similar words",
-        "before a verb, in small letters",
+        "before a verb, in small letters; not after *of*",
         (("She hopes that nobody will call.", "She hopes that no one will call."),),
         (
             ("She is a nobody of the city.", "She is a no one of the city."),
             ("She hopes that no one man will call.", "She hopes that nobody man will call."),
             ("She hopes that anyone will call.", "She hopes that someone will call."),
+            ("Of the pills no one is enough.", "Of the pills nobody is enough."),
         ),
     ),
     EditRow(
@@ -587,8 +634,9 @@ ROWS: tuple[EditRow, ...] = (
         "daily",
         "*daily* for *every day*, and the same for weeks and months",
         "at the end of a sentence, after a word in small letters that is not a form of *be*, an"
-        " article, an amount or a comparison; in no text with a negation or about what is read,"
-        " sold or published",
+        " article, an amount or a comparison; nor *the* or *a* with a noun that is no person or"
+        " thing (*the echo daily*); in no text with a negation or about what is read, sold or"
+        " published",
         (("She swims with her dog every day.", "She swims with her dog daily."),),
         (
             ("She reads the daily.", "She reads the every day."),
@@ -602,6 +650,8 @@ ROWS: tuple[EditRow, ...] = (
             ("She is not paid weekly.", "She is not paid every week."),
             ("They meet bi weekly.", "They meet bi every week."),
             ("She edits a fashion weekly.", "She edits a fashion every week."),
+            ("She buys the guardian weekly.", "She buys the guardian every week."),
+            ("She is with the echo daily.", "She is with the echo every day."),
         ),
     ),
     EditRow(
@@ -651,11 +701,15 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "located",
         "*located* for *situated*",
-        "after *is* or *are*, before a preposition of place",
+        "of a thing, after *is* or *are*, before a preposition of place and a place; not *by*"
+        " somebody",
         (("The inn is located near the river.", "The inn is situated near the river."),),
         (
             ("The thief was located in Rome by them.", "The thief was situated in Rome by them."),
             ("The inn is located near the river.", "The inn was located near the river."),
+            ("The car is located in Rome by him.", "The car is situated in Rome by him."),
+            ("The boy is located at noon.", "The boy is situated at noon."),
+            ("The leak is located in an hour.", "The leak is situated in an hour."),
         ),
     ),
     EditRow(

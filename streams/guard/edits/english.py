@@ -41,11 +41,20 @@ def _case_of_a_text(one: Reading, i: int, other: Reading, j: int) -> Found:
         return None
     if one.text.islower():
         known = low(one, i) in en.CAPITALISED and capital(other, j)
-        return (1, 1) if known or (a.text, b.text) == ("i", "I") else None
+        speaks = (a.text, b.text) == ("i", "I") and _is_the_speaker(one, i)
+        return (1, 1) if known or speaks else None
     shouted = one.text.isupper() and not other.text.isupper()
     plain = b.text.islower() or (b.opens and b.text[1:].islower())
     no_acronym = len(a.text) > 2 and low(one, i) in en.NO_NAMES
     return (1, 1) if shouted and plain and (no_acronym or a.text in ("A", "I")) else None
+
+
+def _is_the_speaker(text: Reading, at: int) -> bool:
+    """Whether *i* is the pronoun, and not a letter as in *press i* or *the index i is wrong*."""
+    before = low(text, at - 1)
+    begins = at in text.openers or before in en.CLAUSES | en.AUXILIARIES | en.SAYING
+    after = low(text, at + 1)
+    return begins and is_lower(text, at + 1) and after not in en.PREPOSITIONS | en.CLAUSES
 
 
 # -- small words -----------------------------------------------------------------------------------
@@ -66,6 +75,9 @@ def _article(one: Reading, i: int, other: Reading, j: int) -> Found:
         return (1, 0) if played and alone and not told_more else None
     counted = before in en.HAVING and around.noun_after(one, i + 1, en.COUNTED)
     counted = counted and en.MENTIONS.isdisjoint(one.lows)
+    if before in ("is", "was"):  # *the next stop is castle*: a name
+        somebody = low(one, i - 2) in en.SOMEBODY | en.RELATIVES | en.KIN | {"i", "user"}
+        counted = counted and (somebody or (i == 2 and capital(one, 0)))
     return (1, 0) if counted and low(other, j) not in en.DETERMINERS else None
 
 
@@ -110,10 +122,18 @@ def _user(one: Reading, i: int, other: Reading, j: int) -> Found:
         return None
     if low(one, length) == "is" and low(other, j) == low(one, length + 1):
         does = length + 1 + low(one, length + 1).endswith("ly")
-        doing = around.is_doing(one, does) and kind(one, does + 1) is WORD
-        return (length + 2, 1) if doing else None
-    said = low(one, length) in en.STATES or _is_done(one, length, en.DETERMINERS)
+        doing = around.is_doing(one, does) and low(one, does) not in en.CONCERNING
+        return (length + 2, 1) if doing and low(one, does + 1) in en.AFTER_DOING else None
+    said = _is_stated(one, length) or _is_done(one, length, en.DETERMINERS)
     return (length + 1, 1) if said and low(other, j) == low(one, length) else None
+
+
+def _is_stated(text: Reading, verb: int) -> bool:
+    """Whether a verb of state stands here, and no plural noun: *user likes are counted*."""
+    rest = text.lows[verb + 1 :]
+    another = next((n for n, word in enumerate(rest) if word in en.FINITE), None)
+    alone = another is None or not (en.CLAUSES | en.SUBJECTS).isdisjoint(rest[:another])
+    return low(text, verb) in en.STATES and (alone or low(text, verb) not in en.COUNTS)
 
 
 def _is_of_the_user(text: Reading, verb: int) -> bool:
@@ -139,6 +159,8 @@ def _is_of_a_caption(one: Reading, i: int, _other: Reading, _j: int) -> Found:
     others = one.lows[:i] + one.lows[i + 1 :]
     if low(one, 0) not in en.CAPTION_STARTS or not en.NO_CAPTION.isdisjoint(others):
         return None
+    if low(one, 0) == "one" and low(one, i + 2) in en.NUMBERS:
+        return None  # *one child in five groups*
     length = 1 + (low(one, i + 1) in en.PLACED_WORDS)
     return (length, 0) if _shows(one, i + length, verb=length == 1) else None
 
@@ -199,7 +221,12 @@ def _serial(text: Reading, at: int) -> bool:
         return False
     if any(kind(text, item) is not WORD for item in items):
         return False
-    return len({(capital(text, n), low(text, n).endswith("s")) for n in items}) == 1
+    forms = {(capital(text, n), low(text, n).endswith("s")) for n in items}
+    kinds = en.INSTRUMENTS | en.COLOURS
+    things = any(any(form) for form in forms) or all(
+        low(text, n) in kinds or low(text, n).endswith("ing") for n in items
+    )
+    return len(forms) == 1 and things
 
 
 # -- numbers ---------------------------------------------------------------------------------------
@@ -210,9 +237,19 @@ def _number_word(one: Reading, i: int, other: Reading, j: int) -> Found:
         return None
     counted = low(one, i + 1)
     several = (counted.endswith("s") and not counted.endswith("ss")) or counted in en.PLURALS
-    alone = low(one, i - 1) not in en.NUMBER_PARTS and kind(one, i - 1) is not NUMBER
+    alone = low(one, i - 1) not in en.NUMBER_PARTS and _may_count(one, i)
     same = en.NUMBERS.get(low(one, i)) == other.texts[j] and counted == low(other, j + 1)
     return (1, 1) if same and several and alone and around.is_lower(one, i + 1) else None
+
+
+def _may_count(text: Reading, at: int) -> bool:
+    """Whether a number here is one of things, and not a label of the word before: *plan two*."""
+    before = low(text, at - 1)
+    verb = before in en.FINITE | en.PASTS or (
+        len(before) > 4 and before.endswith(("ed", "ing", "ly"))
+    )
+    plain = is_lower(text, at - 1) or at - 1 in text.openers
+    return at in text.openers or (plain and (verb or before in en.BEFORE_A_NUMBER))
 
 
 def _decimals(one: Reading, i: int, other: Reading, j: int) -> Found:
@@ -221,8 +258,10 @@ def _decimals(one: Reading, i: int, other: Reading, j: int) -> Found:
     unit = token(one, i + 1)
     if unit is None or unit.text not in en.MEASURES or low(other, j + 1) != unit.text:
         return None
-    if capital(one, i - 1) or low(one, i - 1) in en.RELEASES:
+    if low(one, i - 1) in en.RELEASES or not _may_count(one, i):
         return None
+    if unit.text in ("pound", "pounds") and not en.WEIGHING.isdisjoint(one.lows):
+        return None  # 8.10 pounds may be 8 pounds and 10 ounces
     mine, theirs = one.keys[i], other.keys[j]
     if without_zeros(mine) == without_zeros(theirs):
         return (1, 1)
@@ -251,6 +290,10 @@ def _date(one: Reading, i: int, other: Reading, j: int) -> Found:
         alone = around.stands_alone(one, i + 3) and low(one, i + 3) not in ("of", "or")
         return (3, 3 + comma) if same and alone else None
     after = i + 2
+    if low(one, after) in en.FINITE or (
+        low(one, after) in ("and", "or") and kind(one, after + 1) is NUMBER
+    ):
+        return None  # *by 6 October was over*; *on October 3 or 5*
     ends_it = after >= len(one.keys) or kind(one, after) is SIGN
     no_name = low(one, i + 1) not in en.NAMESAKES or ends_it or low(one, after) in en.PREPOSITIONS
     alone = around.stands_alone(one, after)
@@ -262,6 +305,8 @@ def _date(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 def _spelling(one: Reading, i: int, other: Reading, j: int) -> Found:
     same = (low(one, i), low(other, j)) in en.SPELLINGS and en.MENTIONS.isdisjoint(one.lows)
+    if low(one, i) in en.ALSO_NAMES and one.text.islower():
+        same = same and low(one, i - 1) in en.BE | en.DETERMINERS | en.INTENSIFIERS
     return (1, 1) if same and around.is_lower(one, i) and around.is_lower(other, j) else None
 
 
@@ -270,7 +315,13 @@ def _hyphen(one: Reading, i: int, other: Reading, j: int) -> Found:
         return None
     parts = tuple(low(one, i).split("-"))
     same = other.lows[j : j + 2] == parts and all(around.is_lower(other, n) for n in (j, j + 1))
-    return (1, 2) if same and around.is_lower(one, i) else None
+    before, after = low(one, i - 1), low(one, i + 1)
+    if is_lower(one, i + 1) and after not in en.AFTER_A_NOUN:  # *a second-hand car*
+        adjective = before not in en.FINITE and low(one, i) != "second-hand"
+    else:  # *a second hand of the clock*; *left handed over to them*
+        works = low(one, i) in ("full-time", "part-time") and after in en.PREPOSITIONS
+        adjective = before not in en.DETERMINERS and (ends(one, i + 1) or works)
+    return (1, 2) if same and adjective and around.is_lower(one, i) else None
 
 
 def _exchange(one: Reading, i: int, other: Reading, j: int, groups: en.Phrases) -> Found:
@@ -296,7 +347,15 @@ def _size(one: Reading, i: int, other: Reading, j: int) -> Found:
         return None
     if not _is_little_one(one, noun) or not _counts(one, i, noun):
         return None
+    special = "tiny" in (low(one, i), low(other, j)) and low(one, noun) == "house"  # on wheels
+    if special or low(one, noun + 1) == "left" or (low(one, noun) == "baby" and _bears(one)):
+        return None
     return found if _ends_a_noun(one, noun) or _acts(one, i, noun) else None
+
+
+def _bears(text: Reading) -> bool:
+    """Whether somebody may give birth: the weight of *a small baby* is a finding."""
+    return not en.BEARING.isdisjoint(text.lows)
 
 
 def _is_little_one(text: Reading, noun: int) -> bool:
@@ -338,7 +397,10 @@ def _acts(text: Reading, size: int, noun: int) -> bool:
 
 def _large(one: Reading, i: int, other: Reading, j: int) -> Found:
     found = _synonyms(one, i, other, j, en.LARGE)
-    return found if found and around.noun_after(one, i + 1, en.LARGE_THINGS) else None
+    article = i - 1 - (low(one, i - 1) in en.PLAIN_ADJECTIVES)
+    figurative = low(one, article) == "the" or low(one, article - 1) in en.BE
+    seen = found and not figurative and around.noun_after(one, i + 1, en.LARGE_THINGS)
+    return found if seen else None
 
 
 def _near(one: Reading, i: int, other: Reading, j: int) -> Found:
@@ -350,6 +412,8 @@ def _near(one: Reading, i: int, other: Reading, j: int) -> Found:
         return None
     thing = around.describes(one, article + 1, en.THINGS)
     if low(one, article) in en.INDEFINITE:
+        if not en.FAR_FROM_PLACES.isdisjoint(one.lows[article + 1 : article + 4]):
+            return None  # *standing close to a decision*
         seen = low(one, i - 1) in en.PLACED or singular(low(one, i - 1)) in en.SEEN
         return found if thing or seen else None
     return found if low(one, article) in en.DETERMINERS and thing else None
@@ -398,12 +462,12 @@ def _noun(one: Reading, i: int, other: Reading, j: int) -> Found:
         return None
     before, word = low(one, i - 1), low(one, i)
     if word in ("kids", "children"):
-        human = en.GOATS.isdisjoint(one.lows)
+        human = en.GOATS.isdisjoint(one.lows) and low(one, i + 1) != "of"
         return (
             found if human and before in en.DETERMINERS | en.NUMBERS.keys() | {"user's"} else None
         )
-    if word in en.KIN and low(one, i + 1) in ("in", "of", "to"):
-        return None
+    if word in en.KIN and (before == "our" or low(one, i + 1) in ("in", "of", "to")):
+        return None  # *the our father* is a prayer
     if word in en.KIN:
         return found if before in en.POSSESSIVES | {"user's"} else None
     return found if before in en.DETERMINERS | en.PLAIN_ADJECTIVES else None
@@ -412,7 +476,11 @@ def _noun(one: Reading, i: int, other: Reading, j: int) -> Found:
 def _body(one: Reading, i: int, other: Reading, j: int) -> Found:
     found = _exchange(one, i, other, j, en.BODIES)
     after = found and i + found[0]
-    acts = after and (low(one, after) in en.FINITE or one.lows[after : after + 2] == en.WANTED)
+    acts = (
+        after
+        and "of" not in one.lows[:i]
+        and (low(one, after) in en.FINITE or one.lows[after : after + 2] == en.WANTED)
+    )
     return found if acts else None
 
 
@@ -432,7 +500,9 @@ def _daily(one: Reading, i: int, other: Reading, j: int) -> Found:
     barred = en.DETERMINERS | en.AUXILIARIES | en.QUANTIFIERS | en.COMPARED
     alone = is_lower(one, i - 1) and low(one, i - 1) not in barred
     negated = not en.NEGATORS.isdisjoint(one.lows) or "n't" in one.text
-    printed = not en.PRINTED.isdisjoint(one.lows)
+    printed = not en.PRINTED.isdisjoint(one.lows) or (
+        low(one, i - 2) in en.ARTICLES and low(one, i - 1) not in en.PERSONS | en.THINGS
+    )
     return found if alone and not negated and not printed else None
 
 
@@ -461,8 +531,12 @@ def _named(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 def _located(one: Reading, i: int, other: Reading, j: int) -> Found:
     found = _synonyms(one, i, other, j, en.LOCATED)
-    linked = low(one, i - 1) in ("is", "are")
-    return found if found and linked and low(one, i + 1) in en.PLACING else None
+    thing = low(one, i - 1) in ("is", "are") and singular(low(one, i - 2)) in en.THINGS
+    place = capital(one, i + 2) or (
+        low(one, i + 2) in en.DETERMINERS and around.describes(one, i + 3, en.THINGS)
+    )
+    there = low(one, i + 1) in en.PLACING and place and {"at", "by"}.isdisjoint(one.lows[i + 2 :])
+    return found if found and thing and there else None
 
 
 def _contrary(one: Reading, i: int, other: Reading, j: int) -> Found:

@@ -98,8 +98,8 @@ MOVE = Edit(
     changes="a time stands first in one text and last in the other",
     context="one sentence of one clause with one verb of doing (*drinks*, *swam*); the time is *on"
     " Monday*, *in the morning*, *every day*, *in May*, *in 2019*; no *and*, *or*, *that*, no"
-    " negation or comparative, no second verb, nothing else that the time could belong to; the"
-    " sentence does"
+    " negation or comparative, no second verb, nothing else that the time could belong to (*cars"
+    " built in 2019*); the sentence does"
     " not end with a particle of the verb (*slept in*)",
     passes=(
         ("In the morning, she drinks tea.", "She drinks tea in the morning."),

@@ -27,6 +27,9 @@ KANA = r"\u3041-\u30ff\u31f0-\u31ff"
 NUMERALS = "一二两三四五六七八九十百千万萬億亿零〇"
 """Han characters for numbers; a numeral next to such a character is part of another number."""
 
+_BEFORE_LABELS = "第周期拜初高老小张"
+"""Characters before a numeral that is no amount: an ordinal, a weekday, a grade or a name."""
+
 _ENGLISH_MONTHS = (
     "january february march april may june july august september october november december"
 ).split()
@@ -142,4 +145,4 @@ def _figures(written: str) -> dict[str, str]:
 def _numeral(digits: dict[str, str], counters: list[str]) -> re.Pattern[str]:
     written = "|".join(sorted(digits, key=len, reverse=True))
     counter = "|".join(sorted(counters, key=len, reverse=True))
-    return re.compile(rf"(?<![{NUMERALS}第\d.,])(?:{written}|\d{{1,2}})(?={counter})")
+    return re.compile(rf"(?<![{NUMERALS}{_BEFORE_LABELS}\d.,])(?:{written}|\d{{1,2}})(?={counter})")

@@ -5,6 +5,7 @@ For a number it is enough if the text with the word is, and the other text adds 
 
 from __future__ import annotations
 
+from palimpsest.streams.guard.data.closed_class import OTHERS
 from palimpsest.streams.guard.data.language_table import LanguageTable, TableEdit
 from palimpsest.streams.guard.data.tables import BUILT_IN, TABLES
 from palimpsest.streams.guard.edits.around import capital, kind, low, token
@@ -14,8 +15,10 @@ from palimpsest.streams.guard.text.tokeniser import NUMBER, SIGN, WORD
 
 Found = tuple[int, int] | None
 
-_THEY = frozenset({"wir", "sie"})
-"""Subjects that, at the start of a sentence, make *sieben* a verb (to sift)."""
+_THEY = frozenset({"wir", "sie", "du", "ihr"})
+"""Subjects after which *sieben* may be a verb (to sift)."""
+_ARTICLES = frozenset("el la los las un una del al mi tu su le les une du au ma mon sa son".split())
+"""Articles and possessives of Spanish and French: a noun follows."""
 _SMALL_NOUNS = frozenset({"es", "fr"})
 """Languages whose nouns have small letters: a capital after an article begins a name."""
 _GIVES = frozenset("gab gaben gebe geben gebt gib gibst gibt".split())
@@ -37,15 +40,25 @@ def _number_word(one: Reading, i: int, other: Reading, j: int) -> Found:
     plain = kind(one, i + 1) is WORD and len(counted) > 1 and counted == low(other, j + 1)
     parts = table.number_parts | table.numbers.keys() | table.months.keys()
     alone = kind(one, i - 1) is not NUMBER and parts.isdisjoint((counted, low(one, i - 1)))
-    return (1, 1) if plain and alone and not _is_of_a_verb(one, i) else None
+    plain = plain and low(one, i) not in table.months  # *sept* is also September
+    label = _is_label(table, one, i) or counted in OTHERS | table.starts
+    return (1, 1) if plain and alone and not label and not _is_of_a_verb(one, i) else None
+
+
+def _is_label(table: LanguageTable, text: Reading, at: int) -> bool:
+    """Whether a number may belong to a noun before it: *in Bett fünf*, *en la mesa tres*."""
+    if table.code not in _SMALL_NOUNS | {"de"} or low(text, at - 1) in table.words:
+        return False  # in other languages, a possessor may stand there
+    return capital(text, at - 1) or low(text, at - 2) in _ARTICLES
 
 
 def _is_of_a_verb(text: Reading, at: int) -> bool:
     """Whether a German word is no number: *wir sieben* (sift), *gibt acht*, *in acht vor*."""
     before = low(text, at - 1)
-    if low(text, at) == "sieben":
-        return capital(text, at - 1) or (at - 1 in text.openers and before in _THEY)
-    return low(text, at) == "acht" and (before in _GIVES or text.texts[at + 1].islower())
+    if low(text, at) == "sieben" and (capital(text, at - 1) or before in _THEY):
+        return True
+    verb = low(text, at) == "acht" and before in _GIVES | {"ausser"}
+    return verb or (low(text, at) in ("acht", "elf") and text.texts[at + 1].islower())
 
 
 def _month(one: Reading, i: int, other: Reading, j: int) -> Found:
@@ -60,6 +73,8 @@ def _month(one: Reading, i: int, other: Reading, j: int) -> Found:
     if not (_is_after_day(one, i) and _is_after_day(other, j)):
         return None
     dotted = low(one, i + 1) == "." and low(other, j + 1) != "."
+    if short == "jan" and not dotted and kind(one, i + 1) is WORD:
+        return None  # *am 3. Jan in Bonn treffen*
     return (2, 1) if dotted else (1, 1)
 
 
@@ -120,7 +135,8 @@ BY_TABLE = (
         "in German, French, Spanish and languages that a policy adds, if both texts are certainly"
         " in it, or the one with the word is and the other adds no word; the word is in"
         " small letters and has no other meaning (no *neuf*, no *sept*; *acht* only before a noun);"
-        " before a word that turns it into neither another number nor a time of day",
+        " before a word that turns it into neither another number nor a time of day; in the three"
+        " not after a noun whose label it may be (*in Bett fünf*, *en la mesa tres*)",
         _number_word,
         frozenset({FIGURES}),
     ),

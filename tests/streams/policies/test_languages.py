@@ -201,7 +201,7 @@ def _with(key: str, value: str) -> Callable[[str], str]:
         ),
         (_with("starts", '"猫"'), "in a script without spaces"),
         (_with("plurals", '"katten"'), "is not a language: plurals: there is no such key"),
-        (_with("number_parts", '""'), "different, pair 2: these are near-identical"),
+        (_with("number_parts", '""'), "different, pair 4: these are near-identical"),
         (lambda text: text + "\nsame_ = []", "is not a language: same_: there is no such key"),
         (
             lambda text: text.replace(

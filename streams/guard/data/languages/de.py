@@ -76,6 +76,14 @@ TABLE = language_table(
                 ("Sie gibt acht Kindern und ihm.", "Sie gibt 8 Kindern und ihm."),
                 ("Sie hat acht auf die Kinder.", "Sie hat 8 auf die Kinder."),
                 ("Die Kinder sieben Sand und essen.", "Die Kinder 7 Sand und essen."),
+                ("Sie liegt in Bett fünf Tage.", "Sie liegt in Bett 5 Tage."),
+                ("Er ist mit Windows elf Jahre und mehr.", "Er ist mit Windows 11 Jahre und mehr."),
+                ("Die elf spielt nicht gut.", "Die 11 spielt nicht gut."),
+                ("Ich und du sieben Mehl und Zucker.", "Ich und du 7 Mehl und Zucker."),
+                (
+                    "Sie lässt außer acht Kindern alle gehen.",
+                    "Sie lässt außer 8 Kindern alle gehen.",
+                ),
             ),
         ),
         "month": EditPairs(
@@ -83,6 +91,7 @@ TABLE = language_table(
             fails=(
                 ("Er ist am 3. Jan. geboren.", "Er ist am 3. Juni geboren."),
                 ("Sie arbeitet mit Jan in Bonn.", "Sie arbeitet mit Januar in Bonn."),
+                ("Sie trifft am 3. Jan in Bonn.", "Sie trifft am 3. Januar in Bonn."),
             ),
         ),
         "start": EditPairs(

@@ -57,6 +57,10 @@ TABLE = language_table(
                 ("No tiene tres perros en casa.", "Tiene 3 perros en casa."),
                 ("Vive en la calle dos años y no sale.", "Vive en la calle 2 años y no sale."),
                 ("Está en el grupo tres días con ella.", "Está en el grupo 3 días con ella."),
+                ("Está en la mesa tres días con ella.", "Está en la mesa 3 días con ella."),
+                ("Vive en la plaza dos Amigos.", "Vive en la plaza 2 Amigos."),
+                ("Vive en Rua dos Anjos con su gato.", "Vive en Rua 2 Anjos con su gato."),
+                ("Trabaja en la once desde hace años.", "Trabaja en la 11 desde hace años."),
             ),
         ),
         "month": EditPairs(

@@ -54,6 +54,9 @@ TABLE = language_table(
                 ("Elle n'a pas trois chiens.", "Elle a 3 chiens."),
                 ("Elle est en salle cinq jours.", "Elle est en salle 5 jours."),
                 ("Elle est en groupe trois jours.", "Elle est en groupe 3 jours."),
+                ("Elle est en sept dans le sud.", "Elle est en 7 dans le sud."),
+                ("Il est dans la phase deux semaines.", "Il est dans la phase 2 semaines."),
+                ("Elle est avec Windows onze ans.", "Elle est avec Windows 11 ans."),
             ),
         ),
         "month": EditPairs(

@@ -326,16 +326,39 @@ PLANTS = frozenset(
 )
 """Names that are also plants, which like and prefer something, too: *Ivy likes shade*."""
 
+PLACES = frozenset(
+    (
+        "adelaide alexandria asia austin brooklyn carolina chad charlotte chelsea china cuba dakota"
+        " dallas denver florence geneva georgia houston india israel jordan kenya lincoln london"
+        " madison malta memphis milan montana nevada orlando paris phoenix salem savannah sydney"
+        " troy vienna victoria virginia"
+    ).split()
+)
+"""Names that are also places: *Paris is expensive*."""
+
+FIRMS_TOO = frozenset(
+    (
+        "alexa amber charity chase crystal duke honor honour lexus liberty mercedes ruby siri sky sterling"
+        " trinity unity victory"
+    ).split()
+)
+"""Names that are also firms, schools, programs or their products: *Chase is based in New York*."""
+
 WORDS = (
     TIMES
     | PLANTS
+    | PLACES
+    | FIRMS_TOO
     | frozenset(
         (
-            "amber art bill buddy chance charity chase clay coral crystal daisy dean destiny duke"
-            " earl faith felicity gene grace grant guy harmony honor honour hope iris jade joy"
-            " judge justice liberty lily major melody mercy patience pearl penny poppy prince"
-            " prudence rose ruby serenity sterling temperance trinity unity verity victory violet"
-            " will"
+            "angel archer aria art aspen baker baron bay bill bishop bliss blossom brandy brook"
+            " buddy candy carol cash chance cherry clay cliff cooper coral daisy dale dean"
+            " destiny earl echo eden faith felicity forest gem gene glen grace grant guy harmony"
+            " heath honey hope hunter iris jade jay jewel joy judge justice king knight lark laurel"
+            " lily major marina mason max melody mercy miles miracle ocean opal patience pearl"
+            " penny pepper piper poppy precious primrose prince prudence rain raven reed river robin rose"
+            " rusty saffron serenity sherry star storm sunny temperance verity viola violet will"
+            " willow wren"
         ).split()
     )
 )
@@ -354,6 +377,14 @@ PLANS = MEETINGS | frozenset(
     "appointment budget exams lunch major rent schedule trip wedding workout".split()
 )
 """What a month may have, too: *May's rent*."""
+
+PRAISE = frozenset(
+    "bad best cruel excellent fine good great hard harsh perfect poor strict true wise".split()
+)
+"""What is said of *patience* or *hope* as a teacher or doctor."""
+
+LIMITS = TIMES | {"max", "miles"}
+"""Names that may be a date, a limit or a distance before a number: *Max is 10*."""
 
 TASTES = frozenset("dislikes drinks eats enjoys hates likes loves prefers".split())
 """What only a person or a plant may do."""

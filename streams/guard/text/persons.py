@@ -15,19 +15,23 @@ from palimpsest.streams.guard.data.name_words import (
     ALLERGENS,
     BELONGINGS,
     DEEDS,
+    FIRMS_TOO,
     GAMES,
     ILLNESSES,
     KEYS_AND_DRUMS,
+    LIMITS,
     MEETINGS,
     PEOPLE,
     PETS,
     PLANS,
     PLANTS,
     PRACTISED,
+    PRAISE,
     RELATED,
     ROLES,
     SUBJECTS,
     TASTES,
+    THINGS,
     TIMES,
     TRADES,
     TRANSPORT,
@@ -56,6 +60,10 @@ def is_said_of_somebody(name: str, rest: str) -> bool:
     if words[0] in TASTES:
         return len(words) > 1 and low not in PLANTS
     clause = " ".join(words)
+    if _OF_A_FIRM.match(clause) and low in FIRMS_TOO:
+        return False
+    if (low in LIMITS and _NUMBER.fullmatch(clause)) or not _PLURAL.isdisjoint(words[1:]):
+        return False  # *May is 31*; *Charity works in Rome are free*
     return bool(_DOES.match(clause) or (low not in TIMES and _MEETS.match(clause)))
 
 
@@ -77,6 +85,8 @@ _KIN = (
 )
 _OWNED = _KIN | PETS | BELONGINGS | frozenset(words.partition(" ")[0] for words in UNIQUE)
 _NO_ADJECTIVE = en.PREPOSITIONS | en.FINITE | en.CLAUSES
+_PLURAL = frozenset({"are", "were"})
+_NUMBER = re.compile(r"is [0-9]+")
 _DAYS = "|".join(day.capitalize() for day in sorted(en.WEEKDAYS | en.MONTHS))
 _NAME = rf"(?!(?:{_DAYS})\b)[A-Z]"
 _PLACE = rf"(?:(?:the|an?) (?:[a-z\-]+ ){{1,3}}(?:at|in|of) )?(?:the )?{_NAME}"
@@ -94,7 +104,7 @@ _IS = "|".join(
         r"[0-9]{1,3}\Z",
         r"[0-9]{1,3} years (?:old|of age)",
         r"(?:an? )?(?:vegan|vegetarian)\Z",
-        rf"an? {_ADJECTIVES}(?:{any_of(TRADES)})\b",
+        rf"an? (?!(?:{any_of(PRAISE)})\b){_ADJECTIVES}(?:{any_of(TRADES)})\b",
         rf"(?:a|the) (?:graduate|student) (?:at|of) (?:the )?{_NAME}",
         rf"employed (?:at|by) {_NAME}",
         rf"fluent in {_NAME}",
@@ -127,19 +137,21 @@ _VERBS = (
     rf"has an? (?:{any_of(ALLERGENS)}) allergy",
     r"has (?:gluten|lactose) intolerance",
     r"has an? (?:degree in|driver's licen[cs]e)",
-    rf"has an? (?:[0-9]+[a-z\-]* )?{_NAME}",
+    rf"has an? (?:[0-9]+[a-z\-]* )?(?:{_NAME}[\w.\-]* )+(?:{any_of(THINGS)}|subscription)\b",
+    r"has an? (?:Galaxy|Pixel|iPhone) [0-9S]",
     r"suffers from",
     rf"(?:speaks|can speak) {_NAME}[a-z]+",
     rf"plays (?:the )?(?:{any_of(en.INSTRUMENTS | GAMES | KEYS_AND_DRUMS)})\b",
     r"(?:drives|owns|rides) an? ",
-    rf"uses an? {_NAME}",
+    rf"uses an? (?:{_NAME}[\w.\-]* )+(?:{any_of(THINGS)})\b",
     rf"subscribes to {_NAME}|banks with {_NAME}|works out\b",
     r"wears (?:a )?(?:braces|contact lenses|contacts|glasses|hearing aids|size)\b",
     r"(?:doesn't|does not|never) (?:drink|drive|eat|like|smoke|speak|swim)s?\b",
     rf"(?:hopes|intends|plans|wants|would like|is hoping) to (?:{any_of(DEEDS)})\b",
     rf"takes (?:the )?(?:{any_of(TRANSPORT)})\b",
     r"takes (?:an? )?(?:[a-z]+ )*(?:class|course|lessons)\b",
-    r"takes [a-z]+ (?:every (?:evening|morning|night|day)|daily)\b",
+    r"takes (?!(?:light|shade|sun|time|water)\b)[a-z]+"
+    r" (?:every (?:evening|morning|night|day)|daily)\b",
     rf"(?:calls|phones|visits) {_THEIR} (?:{any_of(_KIN)})\b",
     r"(?:gets|wakes) up\b|volunteers (?:at|for|in|with)\b|commutes\b",
     r"goes (?:camping|climbing|cycling|dancing|fishing|hiking|jogging|running|sailing|swimming)\b",
@@ -147,9 +159,14 @@ _VERBS = (
     r"(?:bakes|cycles|exercises|gardens|jogs|knits|naps|smokes|swims|vapes)\b",
     r"sings (?:alto|bass|soprano|tenor|in an? (?:[a-z]+ )?(?:band|choir))\b",
     rf"(?:practices|practises|does) (?:{any_of(PRACTISED)})\b",
-    r"(?:earns|owes|pays|weighs) [$£€]?[0-9]",
+    r"(?:earns|owes|pays|weighs) [$£€]?[0-9][0-9.,]*(?![0-9.,]| ?%| percent)",
     rf"(?:married|met) (?:{_NAME}|{_THEIR} (?:{any_of(_KIN)})\b)",
     rf"(?:broke|sprained|tore) {_THEIR} ",
-    r"(?:bought|purchased|adopted) an? ",
+    rf"(?:bought|purchased|adopted) an? {_ADJECTIVES}(?:{any_of(PETS | THINGS)})\b",
 )
+_OF_A_FIRM = re.compile(
+    r"(?:is (?:based|employed|going|hoping|intending|planning|saving)|was born|hopes|intends|lives"
+    r"|moved|owns|plans|plays|rides|suffers|wants|works|would) "
+)
+"""What is said of firms as well: *Chase plans to buy a bank*."""
 _DOES = re.compile("|".join(f"(?:{verb})" for verb in _VERBS))

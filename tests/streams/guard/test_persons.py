@@ -38,6 +38,10 @@ Ivy plays the cello. / I play the cello.
 Olive studies at the University of Lagos. / I study at the University of Lagos.
 Summer graduated from Yale. / I graduated from Yale.
 Dawn has asthma. / I have asthma.
+Paris lives in Rome. / I live in Rome.
+Charlotte has two brothers. / I have two brothers.
+Ruby's mum is called Edith. / My mum is called Edith.
+Rose bought a piano. / I bought a piano.
 Mark lives in Denver. / I live in Denver.
 Frank drives a van. / I drive a van.
 """
@@ -124,6 +128,27 @@ Penny is a coin. / I am a coin.
 Violet is a colour. / I am a colour.
 Judge called about the trial. / I called about the trial.
 Dean called about the exam. / I called about the exam.
+Rose has a Latin name. / I have a Latin name.
+Rose takes water every day. / I take water every day.
+Ruby has a JIT compiler. / I have a JIT compiler.
+Ruby uses a GIL. / I use a GIL.
+Ruby was born in Japan. / I was born in Japan.
+Chase pays 2 percent. / I pay 2 percent.
+Chase is based in New York. / I am based in New York.
+Chase bought a bank. / I bought a bank.
+Chase plans to buy Apple. / I plan to buy Apple.
+Honor is based in Shenzhen. / I am based in Shenzhen.
+Patience is a good teacher. / I am a good teacher.
+Hope is a bad lawyer. / I am a bad lawyer.
+Charity works in Rome are free. / I work in Rome are free.
+May is 31. / I am 31.
+Max is 10. / I am 10.
+Paris has two airports. / I have two airports.
+Paris is expensive. / I am expensive.
+Jordan is hot in summer. / I am hot in summer.
+Cash is king. / I am king.
+River runs through Rome. / I run through Rome.
+Chelsea lost to Arsenal. / I lost to Arsenal.
 Bob told Grace. / Bob told me.
 Bob lives with Rose. / Bob lives with me.
 """

@@ -338,8 +338,8 @@ PLACES = frozenset(
 
 FIRMS_TOO = frozenset(
     (
-        "alexa amber charity chase crystal duke honor honour lexus liberty mercedes ruby siri sky sterling"
-        " trinity unity victory"
+        "alexa amber charity chase crystal duke honor honour lexus liberty mercedes ruby siri sky"
+        " sterling trinity unity victory"
     ).split()
 )
 """Names that are also firms, schools, programs or their products: *Chase is based in New York*."""
@@ -356,8 +356,8 @@ WORDS = (
             " destiny earl echo eden faith felicity forest gem gene glen grace grant guy harmony"
             " heath honey hope hunter iris jade jay jewel joy judge justice king knight lark laurel"
             " lily major marina mason max melody mercy miles miracle ocean opal patience pearl"
-            " penny pepper piper poppy precious primrose prince prudence rain raven reed river robin rose"
-            " rusty saffron serenity sherry star storm sunny temperance verity viola violet will"
+            " penny pepper piper poppy precious primrose prince prudence rain raven reed river robin"
+            " rose rusty saffron serenity sherry star storm sunny temperance verity viola violet will"
             " willow wren"
         ).split()
     )

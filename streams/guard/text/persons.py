@@ -120,6 +120,7 @@ _IS = "|".join(
         r"training for (?:an?|the) (?:half[ \-])?(?:marathon|triathlon)",
     )
 )
+_DOSE = r"(?!(?:light|shade|sun|time|water)\b)[a-z]+"
 _VERBS = (
     rf"is (?:currently )?(?:{_IS})",
     r"was born (?:in|on) ",
@@ -150,8 +151,7 @@ _VERBS = (
     rf"(?:hopes|intends|plans|wants|would like|is hoping) to (?:{any_of(DEEDS)})\b",
     rf"takes (?:the )?(?:{any_of(TRANSPORT)})\b",
     r"takes (?:an? )?(?:[a-z]+ )*(?:class|course|lessons)\b",
-    r"takes (?!(?:light|shade|sun|time|water)\b)[a-z]+"
-    r" (?:every (?:evening|morning|night|day)|daily)\b",
+    rf"takes {_DOSE} (?:every (?:evening|morning|night|day)|daily)\b",
     rf"(?:calls|phones|visits) {_THEIR} (?:{any_of(_KIN)})\b",
     r"(?:gets|wakes) up\b|volunteers (?:at|for|in|with)\b|commutes\b",
     r"goes (?:camping|climbing|cycling|dancing|fishing|hiking|jogging|running|sailing|swimming)\b",

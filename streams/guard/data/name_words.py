@@ -354,11 +354,11 @@ WORDS = (
             "angel archer aria art aspen baker baron bay bill bishop bliss blossom brandy brook"
             " buddy candy carol cash chance cherry clay cliff cooper coral daisy dale dean"
             " destiny earl echo eden faith felicity forest gem gene glen grace grant guy harmony"
-            " heath honey hope hunter iris jade jay jewel joy judge justice king knight lark laurel"
-            " lily major marina mason max melody mercy miles miracle ocean opal patience pearl"
-            " penny pepper piper poppy precious primrose prince prudence rain raven reed river robin"
-            " rose rusty saffron serenity sherry star storm sunny temperance verity viola violet will"
-            " willow wren"
+            " heath honey hope hunter iris jade jay jewel joy judge justice king knight lark"
+            " laurel lily major marina mason max melody mercy miles miracle ocean opal patience"
+            " pearl penny pepper piper poppy precious primrose prince prudence rain raven reed"
+            " river robin rose rusty saffron serenity sherry star storm sunny temperance verity"
+            " viola violet will willow wren"
         ).split()
     )
 )

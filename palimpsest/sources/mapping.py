@@ -190,9 +190,9 @@ def _likely(usual: Sequence[str], free: Sequence[str]) -> Iterator[str]:
         yield from (one for one in free if one.rpartition(".")[2].casefold() == name and "." in one)
 
 
-def _only(names: Sequence[str]) -> Sequence[str]:
+def _only(names: list[str]) -> list[str]:
     """The name, if there is one only."""
-    return names if len(names) == 1 else ()
+    return names if len(names) == 1 else []
 
 
 def _values(row: Fields) -> Iterator[tuple[str, Any]]:

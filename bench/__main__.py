@@ -18,14 +18,15 @@ from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 
-import orjson
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from bench import designs, enduring, hour, installed, peers, remembering, unrelated
 from bench.against import against
 from bench.figure import Measured, Scale
 from bench.machine import machine
+from bench.printing import print_line, print_wide
 from bench.registry import FIGURES, measure
 
 OTHERS: dict[str, Callable[[Sequence[str]], int | None]] = {
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if words and words[0] in OTHERS:
         sys.exit(OTHERS[words[0]](words[1:]))
     if words[:1] == ["soak"]:
-        _print(enduring.main(words[1:]))
+        _print(_table(enduring.main(words[1:])))
         return
     asked = _asked(words)
     if asked.against:
@@ -54,37 +55,37 @@ def main(arguments: Sequence[str] | None = None) -> None:
     scale = Scale("small" if asked.small else "full" if asked.full else "normal", asked.data)
     measured: list[Measured] = []
     for name in asked.names or FIGURES:
-        Console(stderr=True).print(f"measuring {name} ...", style="dim")
+        _report(f"measuring {name} ...")
         found = measure(name, scale)
         measured += found
         if asked.json:
             for one in found:
-                line = asdict(one) | {"figure": name, "median": one.median, "holds": one.holds}
-                print(orjson.dumps(line).decode(), flush=True)
+                rates = {"figure": name, "median": one.median, "holds": one.holds}
+                print_line(asdict(one) | rates)
     if not asked.json:
-        _print(measured)
+        _print(_table(measured))
 
 
-def _print(measured: Sequence[Measured]) -> None:
-    out = Console(width=None if sys.stdout.isatty() else 160)
-    out.print(_table(measured))
-    out.print(machine(), style="dim")
+def _print(table: Table) -> None:
+    print_wide(table)
+    print_wide(f"[dim]{escape(machine())}[/]")
+
+
+def _report(what: str) -> None:
+    Console(stderr=True).print(what, style="dim")
 
 
 def _compare(asked: argparse.Namespace) -> None:
     """Print the medians of two commits side by side."""
     options = [f"--{name}" for name in ("small", "full") if vars(asked)[name]]
     options += ["--data", str(asked.data.absolute())] if asked.data else []
-    report = lambda what: Console(stderr=True).print(what, style="dim")  # noqa: E731 - used here alone
     try:
-        compared = against(
-            asked.against, asked.names or list(FIGURES), options, report, asked.rounds
-        )
+        compared = against(asked.against, asked.names or [*FIGURES], options, _report, asked.rounds)
     except subprocess.CalledProcessError as error:
         sys.exit(f"nothing was compared: `{' '.join(map(str, error.cmd))}` failed")
     if asked.json:
         for one in compared:
-            print(orjson.dumps(asdict(one) | {"times": one.times}).decode(), flush=True)
+            print_line(asdict(one) | {"times": one.times})
         return
     table = Table("figure", asked.against, "here", "times better")
     for one in compared:
@@ -92,9 +93,7 @@ def _compare(asked: argparse.Namespace) -> None:
             f"{_format(median(runs))} {one.unit}" if runs else "-" for runs in (one.before, one.now)
         )
         table.add_row(one.name, *medians, "-" if one.times is None else f"{one.times:.2f}")
-    out = Console(width=None if sys.stdout.isatty() else 160)
-    out.print(table)
-    out.print(machine(), style="dim")
+    _print(table)
 
 
 def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:

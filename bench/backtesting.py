@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import gzip
 import time
 from collections.abc import Iterator
 from itertools import islice
 
-import orjson
-
 from bench.deciding import SUBJECTS
 from bench.figure import Measured, Scale
-from bench.scratch import OwnedText, ScratchStore, scratch_store
+from bench.rows import read_rows
+from bench.scratch import OwnedText, ScratchStore, of_owners, scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest.backends.reader import Reader
 from palimpsest.contracts.policy import Check, CosineCheck, Policy, TokenCheck
 from palimpsest.evaluation.backtest import backtest
-from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.embedder import Embedder, ignore_progress
 from palimpsest.streams.policies import load_policy
 
 OWNERS = 5
@@ -56,7 +54,7 @@ def backtests(scale: Scale) -> list[Measured]:
 def _backtested(store: ScratchStore, policy: Policy) -> float:
     reader = Reader(store.folder, store.log, load_policy("standard"), _embedder)
     before = time.process_time()
-    found = backtest(reader, policy, lambda _what, _share: None)
+    found = backtest(reader, policy, ignore_progress)
     seconds = time.process_time() - before
     assert found["candidates"] == store.log.head() - 1, "every row is a candidate"
     return seconds
@@ -91,9 +89,6 @@ def lower(policy: Policy, by: float, what: str) -> Policy:
 def _texts(scale: Scale) -> Iterator[OwnedText]:
     """Texts of the owners in turn: made-up sentences, or commit subjects, with many repeats."""
     if scale.data is None:
-        texts = sentences()
-    else:
-        with gzip.open(scale.data / SUBJECTS) as lines:
-            texts = iter([orjson.loads(line)["text"] for line in islice(lines, 20_000)])
-    for number, text in enumerate(texts):
-        yield f"owner {number % OWNERS}", text
+        return of_owners(sentences(), OWNERS)
+    rows = islice(read_rows(scale.data / SUBJECTS), 20_000)
+    return of_owners((row["text"] for row in rows), OWNERS)

@@ -7,19 +7,19 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 import orjson
 from aiokafka import AIOKafkaConsumer
 
-from bench.scratch import OwnedText, inputs
+from bench.rows import batched
+from bench.scratch import OwnedText, inputs, scratch_folder
 from infra.broker import Broker, free_port
 from palimpsest.contracts.errors import TransientError
 from palimpsest.streams.cluster.client.client import Client
@@ -128,8 +128,6 @@ class Installation:
         folder.mkdir(exist_ok=True)
         web_port = free_port()
         plan = {
-            "bootstrap": self.connection.bootstrap,
-            "partitions": self.topics.partitions,
             "folder": str(folder),
             "instance": name,
             "stub": stub,
@@ -137,19 +135,17 @@ class Installation:
             "web_port": web_port,
             "most_candidates": most_candidates,
         }
-        words = ["-m", "bench.worker", orjson.dumps(plan).decode()]
-        return self._started(words, folder, web_port, {})
+        return self._started(self._planned("bench.worker", plan), folder, web_port, {})
+
+    def _planned(self, module: str, plan: dict[str, Any]) -> list[str]:
+        plan |= {"bootstrap": self.connection.bootstrap, "partitions": self.topics.partitions}
+        return ["-m", module, orjson.dumps(plan).decode()]
 
     def echo(self, *, together: bool) -> Worker:
         """Start a bare loop instead of a worker (see bench/echo.py); it has no metrics."""
         folder = self.folder / "echo"
         folder.mkdir()
-        plan = {
-            "bootstrap": self.connection.bootstrap,
-            "partitions": self.topics.partitions,
-            "together": together,
-        }
-        return self._started(["-m", "bench.echo", orjson.dumps(plan).decode()], folder, 0, {})
+        return self._started(self._planned("bench.echo", {"together": together}), folder, 0, {})
 
     def shipped_worker(self, name: str) -> Worker:
         """Start `palimpsest worker` without a model: unreadable records need none."""
@@ -175,17 +171,15 @@ class Installation:
         self._workers.append(Worker(process, log, web_port))
         return self._workers[-1]
 
-    def publish(self, texts: Iterable[OwnedText]) -> int:
-        """Publish candidates; returns their number once the brokers have them."""
-        return asyncio.run(self._publish(texts))
+    def publish(self, texts: Iterable[OwnedText]) -> None:
+        """Publish candidates; returns once the brokers have them."""
 
-    async def _publish(self, texts: Iterable[OwnedText]) -> int:
-        rows = inputs(texts)
-        count = 0
-        async with self.client() as client:
-            while some := list(islice(rows, AT_ONCE)):
-                count += await client.publish(some)
-        return count
+        async def publish() -> None:
+            async with self.client() as client:
+                for some in batched(inputs(texts), AT_ONCE):
+                    await client.publish(some)
+
+        asyncio.run(publish())
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[Client]:
@@ -239,14 +233,12 @@ def is_decision(record: object) -> bool:
 @contextmanager
 def installation(partitions: int = PARTITIONS) -> Iterator[Installation]:
     """Topics on a new broker. NotAvailableError if there is no Java."""
-    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as name:
-        folder = Path(name)
-        with Broker(folder / "broker") as broker:
-            made = Installation(folder, broker, partitions)
-            try:
-                yield made
-            finally:
-                made.close()
+    with (
+        scratch_folder() as folder,
+        Broker(folder / "broker") as broker,
+        closing(Installation(folder, broker, partitions)) as made,
+    ):
+        yield made
 
 
 def until(holds: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:

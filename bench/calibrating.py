@@ -20,7 +20,8 @@ BUDGET = ErrorBudget(0.005, 0.05, 0.95)
 
 def calibrates(scale: Scale) -> list[Measured]:
     """Processor time of calibrating, divided by that of embedding; the held-out questions saved."""
-    found = _pairs(scale)
+    files = [scale.data / "pairs" / f"{name}.jsonl" for name in SETS] if scale.data else []
+    found = read_pairs(files, {}) if files else [*_made_up()]
     pairs = random.Random(1).sample(found, min(scale.of(200, 6_000, len(found)), len(found)))
     vectors = TrialVectors(load_engine())
     vectors.embed(["the engine is warm"])
@@ -49,13 +50,6 @@ def calibrates(scale: Scale) -> list[Measured]:
                 )
             )
     return measured
-
-
-def _pairs(scale: Scale) -> list[LabelledPair]:
-    if scale.data is None:
-        return [*_made_up()]
-    files = [scale.data / "pairs" / f"{name}.jsonl" for name in SETS]
-    return read_pairs(files, {})
 
 
 def _made_up() -> Iterator[LabelledPair]:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import random
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from itertools import chain, islice
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +13,8 @@ from bench.designs import KnownTexts
 from bench.embedding import distinct
 from bench.figure import Measured, Scale
 from bench.filling import fill
+from bench.opened import OWNER, busy_ms, ms, row, scratch_palimpsest
+from bench.scratch import of_owners, scratch_folder
 from bench.sentences import sentences
 from palimpsest import Palimpsest
 from palimpsest.backends.paths import LOG_FILE
@@ -25,7 +23,6 @@ from palimpsest.streams.embedder import load_engine
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 
-OWNER = "owner"
 LENGTHS = (40, 300, 1_500, 8_000)
 """Lengths in words; the last exceeds the limit, so that the longest accepted text is measured."""
 WARM = 20
@@ -35,20 +32,19 @@ def calls(scale: Scale) -> list[Measured]:
     """Milliseconds of single calls in a store with some memories of one owner."""
     held, rounds = scale.of(50, 1_000, 1_000), scale.of(10, 200, 1_000)
     texts = sentences()
-    scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
-    with scratch as folder, Palimpsest.open(folder) as store:
-        store.submit([_row(text) for text in islice(texts, held)], source="bench")
+    with scratch_palimpsest() as store:
+        store.submit([row(text) for text in islice(texts, held)], source="bench")
         for text in islice(texts, WARM):
-            store.submit(_row(text))
+            store.submit(row(text))
             store.recall(OWNER, text)
-        submits = [_ms(store.submit, _row(text)) for text in islice(texts, rounds)]
-        recalls = [_ms(store.recall, OWNER, text) for text in islice(texts, rounds)]
+        submits = [ms(store.submit, row(text)) for text in islice(texts, rounds)]
+        recalls = [ms(store.recall, OWNER, text) for text in islice(texts, rounds)]
         pairs = [
-            _ms(store.submit, _row(text)) + _ms(store.recall, OWNER, text)
+            ms(store.submit, row(text)) + ms(store.recall, OWNER, text)
             for text in islice(texts, rounds)
         ]
         embedder = store.reader.embedder()
-        bare = [_ms(embedder.embed_now, text) for text in islice(texts, rounds)]
+        bare = [ms(embedder.embed_now, text) for text in islice(texts, rounds)]
     note = f"{held:,} memories of one owner, {rounds} calls"
     beside = {"bare embedding, ms": float(np.median(bare))}
     return [
@@ -73,20 +69,18 @@ def calls_alone(scale: Scale) -> list[Measured]:
     engine, found = load_engine(), []
     for kind, texts in kinds.items():
         known = dict(zip(texts, engine.embed(texts), strict=True))
-        scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
         with (
-            scratch as folder,
-            Palimpsest.open(folder) as store,
+            scratch_palimpsest() as store,
             store.reader.embedding_by(KnownTexts(engine, known)),
         ):
-            store.submit([_row(text) for text in texts[:held]], source="bench")
+            store.submit([row(text) for text in texts[:held]], source="bench")
             for text in texts[held : held + WARM]:
-                store.submit(_row(text))
+                store.submit(row(text))
                 store.recall(OWNER, text)
             asked = texts[-rounds:]
-            recalls = [_busy_ms(store.recall, OWNER, text) for text in asked]
+            recalls = [busy_ms(store.recall, OWNER, text) for text in asked]
             pairs = [
-                (_busy_ms(store.submit, _row(text)), _busy_ms(store.recall, OWNER, text))
+                (busy_ms(store.submit, row(text)), busy_ms(store.recall, OWNER, text))
                 for text in asked
             ]
         submits, after = ([*each] for each in zip(*pairs, strict=True))
@@ -114,14 +108,13 @@ def calls_by_length(scale: Scale) -> list[Measured]:
     found = []
     for words in LENGTHS:
         texts, asked = _of_length(words), sentences(seed=2)
-        scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
-        with scratch as folder, Palimpsest.open(folder) as store:
-            store.submit([_row(text) for text in islice(texts, held)], source="bench")
+        with scratch_palimpsest() as store:
+            store.submit([row(text) for text in islice(texts, held)], source="bench")
             store.recall(OWNER, next(asked))
             said = [*islice(texts, rounds)]
-            submits = [_busy_ms(store.submit, _row(text)) for text in said]
-            windows = store.submit(_row(said[0]))[0].windows or 1
-            recalls = [_busy_ms(store.recall, OWNER, text) for text in islice(asked, rounds)]
+            submits = [busy_ms(store.submit, row(text)) for text in said]
+            windows = store.submit(row(said[0]))[0].windows or 1
+            recalls = [busy_ms(store.recall, OWNER, text) for text in islice(asked, rounds)]
         count = len(said[0].split())
         note = f"{held} memories of {count:,} words, {windows} windows each, and {rounds} calls"
         found += [
@@ -145,16 +138,14 @@ def recalls_of_many(scale: Scale) -> list[Measured]:
     """Milliseconds of a warm recall in a store of many owners, each recalled before."""
     held, owners, rounds = scale.of(1_000, 100_000, 1_000_000), 1_000, scale.of(10, 200, 1_000)
     texts = sentences()
-    scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
-    with scratch as folder:
-        of_owners = ((f"{OWNER} {n % owners}", text) for n, text in enumerate(islice(texts, held)))
-        with Log.create(Path(folder) / LOG_FILE) as log:
-            fill(log, of_owners, load_policy("standard"))
+    with scratch_folder() as folder:
+        with Log.create(folder / LOG_FILE) as log:
+            fill(log, of_owners(islice(texts, held), owners), load_policy("standard"))
         with Palimpsest.open(folder) as store:
             asked = [(f"{OWNER} {n}", text) for n, text in enumerate(islice(texts, rounds))]
             for owner, text in asked:
                 store.recall(owner, text)
-            took = [_ms(store.recall, owner, next(texts)) for owner, _ in asked]
+            took = [ms(store.recall, owner, next(texts)) for owner, _ in asked]
     note = f"{held:,} memories of {owners:,} owners, {rounds} calls"
     return [_measured("one recall in a store of many owners", took, 8.0, note)]
 
@@ -163,13 +154,12 @@ def finds(scale: Scale) -> list[Measured]:
     """Milliseconds of a warm `find` of an identifier, by words and by meaning, in a large store."""
     held, rounds = scale.of(50, 10_000, 10_000), scale.of(10, 200, 1_000)
     texts = (f"{text} Order AB-{number}." for number, text in enumerate(sentences()))
-    scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
-    with scratch as folder, Palimpsest.open(folder) as store:
-        store.submit([_row(text) for text in islice(texts, held)], source="bench")
+    with scratch_palimpsest() as store:
+        store.submit([row(text) for text in islice(texts, held)], source="bench")
         asked = [f"ab{number * held // rounds}" for number in range(rounds)]
         for query in asked[:WARM]:
             store.find(OWNER, query)
-        took = [_ms(store.find, OWNER, query) for query in asked]
+        took = [ms(store.find, OWNER, query) for query in asked]
     note = f"{held:,} memories of one owner, {rounds} calls"
     return [_measured("one find of an identifier", took, 15.0, note)]
 
@@ -182,32 +172,24 @@ def checks(scale: Scale) -> list[Measured]:
     held, rounds = scale.of(50, 1_000, 10_000), scale.of(10, 200, 1_000)
     texts = (f"{text} It was so all summer, every day of it." for text in sentences())
     alone: list[float] = []
-    scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
-    with scratch as folder, Palimpsest.open(folder, policy="namespaced") as store:
-        store.submit([_row(text) for text in islice(texts, held)], source="bench")
+    with scratch_palimpsest(policy="namespaced") as store:
+        store.submit([row(text) for text in islice(texts, held)], source="bench")
         embedder, bare, whole = store.reader.embedder(), [], []
         for text in islice(texts, rounds):
-            bare.append(_ms(embedder.embed_now, text))
-            whole.append(_ms(store.check, _row(text)))
+            bare.append(ms(embedder.embed_now, text))
+            whole.append(ms(store.check, row(text)))
         with store.reader.upkeep.writing() as session:
             assert session is not None
             session.writer.time_checks(lambda kind, ms: alone.append(ms if kind != "total" else 0))
         for text in islice(texts, rounds):
-            store.submit(_row(text))
+            store.submit(row(text))
     more = [both - one for both, one in zip(whole, bare, strict=True)]
     each = [sum(alone[at : at + 3]) for at in range(0, len(alone), 3)]
     note = f"`namespaced`, {held:,} memories of one owner, {rounds} new texts"
     beside = {"bare embedding, ms": float(np.median(bare)), "check, ms": float(np.median(whole))}
+    name = "one candidate checked, beyond its embedding"
     return [
-        Measured(
-            "one candidate checked, beyond its embedding",
-            "ms",
-            more,
-            3.0,
-            at_most=True,
-            note=note,
-            beside=beside,
-        ),
+        Measured(name, "ms", more, 3.0, at_most=True, note=note, beside=beside),
         _measured("the checks alone", each, 0.5, note),
     ]
 
@@ -215,11 +197,10 @@ def checks(scale: Scale) -> list[Measured]:
 def many_calls(scale: Scale) -> list[Measured]:
     """How much slower a submit is after thousands of others: nothing may grow with the calls."""
     count, owners = scale.of(100, 3_000, 10_000), 10
-    scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
-    with scratch as folder, Palimpsest.open(folder) as store:
+    with scratch_palimpsest() as store:
         took = [
-            _ms(store.submit, {"owner_id": f"{OWNER} {number % owners}", "text": text})
-            for number, text in enumerate(islice(sentences(), count))
+            ms(store.submit, {"owner_id": owner, "text": text})
+            for owner, text in of_owners(islice(sentences(), count), owners)
         ]
     first, last = (float(np.mean(part)) for part in (took[: count // 10], took[-count // 10 :]))
     note = f"{count:,} submits of {owners} owners, one after the other"
@@ -233,19 +214,3 @@ def _measured(
 ) -> Measured:
     beside = {"p95, ms": float(np.percentile(took, 95)), **beside}
     return Measured(name, "ms", took, reach, at_most=True, note=note, beside=beside)
-
-
-def _row(text: str) -> dict[str, str]:
-    return {"owner_id": OWNER, "text": text}
-
-
-def _busy_ms(call: Callable[..., Any], *words: Any) -> float:
-    begun = time.process_time()
-    call(*words)
-    return (time.process_time() - begun) * 1e3
-
-
-def _ms(call: Callable[..., Any], *words: Any) -> float:
-    begun = time.perf_counter()
-    call(*words)
-    return (time.perf_counter() - begun) * 1e3

@@ -8,13 +8,11 @@ stream with those of a store.
 from __future__ import annotations
 
 import argparse
-import gzip
 import resource
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -22,12 +20,14 @@ from typing import Any
 import orjson
 
 from bench.figure import Measured, Scale
+from bench.opened import scratch_palimpsest
+from bench.rows import batched, read_rows
+from bench.scratch import scratch_folder
 from bench.sentences import sentences
-from palimpsest import Palimpsest
 from palimpsest.cleaning.by_rule import join_by_rule
 from palimpsest.cleaning.texts import ScopedText, Texts
 from palimpsest.cleaning.vectors import AT_ONCE, TextVectors
-from palimpsest.streams.embedder import Engine, load_engine
+from palimpsest.streams.embedder import Engine, ignore_progress, load_engine
 from palimpsest.streams.policies import load_policy
 
 WITHIN = "0.9"
@@ -42,14 +42,14 @@ def cleaning(scale: Scale) -> list[Measured]:
     distinct = sorted(dict.fromkeys(texts), key=len)
     engine.embed(distinct[:AT_ONCE])
     begun = time.process_time()
-    for start in range(0, len(distinct), AT_ONCE):
-        engine.embed(distinct[start : start + AT_ONCE])
+    for some in batched(distinct, AT_ONCE):
+        engine.embed(some)
     bare = time.process_time() - begun
     kind = "real" if scale.data else "made up"
     note = f"{len(texts):,} rows, {len(distinct):,} distinct texts, {kind}"
     found = []
-    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
-        file = Path(folder) / "rows.jsonl"
+    with scratch_folder() as folder:
+        file = folder / "rows.jsonl"
         file.write_bytes(b"".join(orjson.dumps({"text": text}) + b"\n" for text in texts))
         for name, options, reach in (
             ("by rule", [], 0.6),
@@ -62,16 +62,12 @@ def cleaning(scale: Scale) -> list[Measured]:
                 "embedded": float(answer["embedded"]),
                 "removed": float(answer["removed"]),
             }
+            whole, ratio = (
+                f"cleaning {name}, divided by embedding the distinct texts",
+                seconds / bare,
+            )
             found += [
-                Measured(
-                    f"cleaning {name}, divided by embedding the distinct texts",
-                    "",
-                    [seconds / bare],
-                    reach,
-                    at_most=True,
-                    note=note,
-                    beside=beside,
-                ),
+                Measured(whole, "", [ratio], reach, at_most=True, note=note, beside=beside),
                 Measured(f"the same, peak memory {name}", "MB", [memory], 600, at_most=True),
             ]
     return found
@@ -104,15 +100,9 @@ def rows_of(data: Path | None, count: int) -> list[str]:
     if data is None:
         made = [*islice(sentences(), count)]
         return [*made[count // 3 :], *made[count // 3 : 2 * (count // 3)]][:count]
-    streams = chain.from_iterable(map(_rows, sorted((data / "streams").glob("*.jsonl"))))
-    rows = chain(streams, _rows(data / COMMITS))
+    streams = chain.from_iterable(map(read_rows, sorted((data / "streams").glob("*.jsonl"))))
+    rows = chain(streams, read_rows(data / COMMITS))
     return [row["text"] for row in islice(rows, count)]
-
-
-def _rows(file: Path) -> Iterator[dict[str, Any]]:
-    opened = gzip.open if file.suffix == ".gz" else open
-    with opened(file, "rb") as lines:
-        yield from map(orjson.loads, lines)
 
 
 # -- the joins -----------------------------------------------------------------------------------
@@ -125,16 +115,16 @@ def compared(rows: Sequence[dict[str, Any]], engine: Engine) -> tuple[set[Join],
     """
     policy = load_policy("standard")
     texts = Texts.read(ScopedText(row["text"], scope=row["owner_id"]) for row in rows)
-    vectors = TextVectors(texts.texts, lambda: engine, lambda _what, _share: None)
-    options = join_by_rule(texts, policy, vectors, lambda _what, _share: None)
+    vectors = TextVectors(texts.texts, lambda: engine, ignore_progress)
+    options = join_by_rule(texts, policy, vectors, ignore_progress)
     joins = [*texts.repeats(), *(joins[0] for joins in options)]
-    with tempfile.TemporaryDirectory() as folder, Palimpsest.open(folder, policy=policy) as store:
-        given = [
+    with scratch_palimpsest(policy=policy) as store:
+        given = (
             {"owner_id": row["owner_id"], "text": row["text"], "id": str(number)}
             for number, row in enumerate(rows)
-        ]
-        for start in range(0, len(given), 512):
-            store.submit(given[start : start + 512], source="rows")
+        )
+        for some in batched(given, 512):
+            store.submit(some, source="rows")
         known = store.sql("SELECT candidate_id, producer_id FROM candidates")
         of = {row["candidate_id"]: int(row["producer_id"]) for row in known}
         stored = store.sql("SELECT candidate_id, joined_to, decision FROM joins")
@@ -152,7 +142,7 @@ def main() -> int:
     engine = load_engine()
     differ = 0
     for file in sorted((asked.data / "streams").glob("*.jsonl")):
-        rows = [*_rows(file)]
+        rows = [*read_rows(file)]
         for name, some in (
             ("by owner", rows),
             ("one scope", [row | {"owner_id": "one"} for row in rows]),

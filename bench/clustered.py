@@ -16,7 +16,7 @@ from statistics import median
 from bench.brokered import READY, Installation, installation, is_decision, quantile, until
 from bench.embedding import bare_seconds, distinct
 from bench.figure import Measured, Scale
-from bench.scratch import OwnedText, inputs, scratch_store
+from bench.scratch import OwnedText, inputs, of_owners, scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest.backends.paths import PROJECTIONS_FOLDER
@@ -35,7 +35,7 @@ def worker_and_stub(scale: Scale) -> list[Measured]:
     """A worker that works off a backlog, divided by the embedded runtime on the same input."""
     count = scale.of(2_000, 10_000, 40_000)
     owners = count // 50
-    texts = [(f"owner {n % owners}", text) for n, text in enumerate(islice(sentences(), count))]
+    texts = [*of_owners(islice(sentences(), count), owners)]
     earlier = scale.of(200, 10_000, 10_000)
     ratios, rates, whole = [], [], []
     for _ in range(ROUNDS):
@@ -62,7 +62,8 @@ def worker_and_embedder(scale: Scale) -> list[Measured]:
         rate, figures = _worked_off(texts, earlier, stub=False)
         rates.append(rate)
         ratios.append(rate / bare[-1])
-        in_time.append(_in_time(figures))
+        lag = "palimpsest_event_loop_lag_seconds"
+        in_time.append(figures[f'{lag}_bucket{{le="{LATE}"}}'] / figures[f"{lag}_count"])
     note = f"{len(texts)} texts, {'real' if scale.data else 'made up'}, in turns"
     beside = {"worker, decisions/s": median(rates), "bare, texts/s": median(bare)}
     name = "worker with the default embedder, divided by the bare embedder"
@@ -98,11 +99,6 @@ def _rate(seen: Sequence[tuple[float, int]]) -> float:
         if before >= WARM * total and number < len(seen) - 1:
             return (total - before) / (seen[-1][0] - at)
     raise ValueError("all was decided at once: offer more")
-
-
-def _in_time(figures: dict[str, float]) -> float:
-    name = "palimpsest_event_loop_lag_seconds"
-    return figures[f'{name}_bucket{{le="{LATE}"}}'] / figures[f"{name}_count"]
 
 
 def latency(scale: Scale) -> list[Measured]:

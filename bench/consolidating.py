@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import time
 from itertools import islice
 from pathlib import Path
 
 from bench.figure import Measured, Scale
+from bench.scratch import scratch_folder
 from bench.sentences import sentences
 from palimpsest import Palimpsest
 from palimpsest.streams.policies import load_policy
@@ -23,25 +23,17 @@ RUNS = 5
 def session_end(scale: Scale) -> list[Measured]:
     """Seconds from the call until the session's end and all its joins are durable."""
     texts = _texts(scale.of(100, 1_000, 1_000))
-    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
-        filled = Path(folder) / "filled"
+    with scratch_folder() as folder:
+        filled = folder / "filled"
         with Palimpsest.open(filled, policy=UNSEEING) as store:
             rows = [{"owner_id": OWNER, "session_id": SESSION, "text": text} for text in texts]
             store.submit(rows)
             store.set_policy(LAYERED)
-        runs = [_run(filled, Path(folder) / str(number)) for number in range(RUNS)]
-    figures = runs[0][1]
-    return [
-        Measured(
-            "the end of a session",
-            "ms",
-            [milliseconds for milliseconds, _ in runs],
-            300,
-            at_most=True,
-            note=f"{len(texts)} memories of one session, one category, embedded before",
-            beside=figures,
-        )
-    ]
+        runs = [_run(filled, folder / str(number)) for number in range(RUNS)]
+    took, beside = zip(*runs, strict=True)
+    note = f"{len(texts)} memories of one session, one category, embedded before"
+    name = "the end of a session"
+    return [Measured(name, "ms", [*took], 300, at_most=True, note=note, beside=beside[0])]
 
 
 def _texts(count: int) -> list[str]:

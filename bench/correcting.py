@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import random
-import tempfile
 from pathlib import Path
-
-import orjson
 
 from bench.embedding import distinct
 from bench.figure import Measured, Scale
-from palimpsest import Palimpsest
+from bench.opened import scratch_palimpsest
+from bench.rows import shipped_rows
 
 OWNER = "ada"
 SESSION = 20
 """Rows per session."""
-CORRECTIONS = [
-    orjson.loads(line)
-    for line in Path(__file__).with_name("corrections.jsonl").read_bytes().splitlines()
-]
+CORRECTIONS = shipped_rows("corrections.jsonl")
 """Facts before and after a change, with a question that either answers."""
 FIRST = 8
 """The first corrections, of eight different kinds; the others were written to find misses."""
@@ -41,8 +36,7 @@ def corrections(scale: Scale) -> list[Measured]:
 
 def _found_first(asked: list[dict[str, str]], rows: int, data: Path | None) -> list[bool]:
     said = _day(asked, rows, data)
-    scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
-    with scratch as folder, Palimpsest.open(folder) as store:
+    with scratch_palimpsest() as store:
         for start in range(0, len(said), SESSION):
             about = {"owner_id": OWNER, "session_id": str(start)}
             store.submit([{**about, "text": text} for text in said[start : start + SESSION]])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import resource
 import sys
 import time
@@ -12,11 +11,12 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import orjson
 
 from bench.figure import Measured, Scale
 from bench.filling import fill
-from bench.scratch import OwnedText, ScratchStore, scratch_store
+from bench.opened import busy_ms
+from bench.rows import distinct_texts
+from bench.scratch import of_owners, scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest.streams.embedder import load_engine
@@ -34,7 +34,7 @@ def owners(scale: Scale) -> list[Measured]:
     count = scale.of(50, 1_000, 10_000)
     load_engine().embed(["the default engine is in memory, as it is in use"])
     with scratch_store(StubEngine()) as store:
-        stream = _in_turn(count)
+        stream = of_owners(sentences(), count)
         rates, busy = [], 0.0
         for _ in range(SECTIONS):
             some = list(islice(stream, count * EACH // SECTIONS))
@@ -50,13 +50,6 @@ def owners(scale: Scale) -> list[Measured]:
         ),
         Measured("resident memory, most", "MB", [resident()], 850, at_most=True, note=note),
     ]
-
-
-def _in_turn(owners: int) -> Iterator[OwnedText]:
-    texts = sentences()
-    for _ in range(EACH):
-        for owner in range(owners):
-            yield f"owner {owner}", next(texts)
 
 
 def resident() -> float:
@@ -91,19 +84,10 @@ def growing(scale: Scale) -> list[Measured]:
     found = []
     for size in (1_000, 10_000, scale.of(20_000, 100_000, 100_000)):
         found += _in_a_scope(size, scale.of(512, 2_048, 8_192), sentences(), "texts")
-    subjects = None if scale.data is None else scale.data / SUBJECTS
-    if subjects is not None and subjects.is_file():
-        size = scale.of(20_000, 100_000, 100_000)
-        found += _in_a_scope(
-            size, scale.of(512, 2_048, 8_192), distinct_subjects(subjects), "real texts"
-        )
+    if scale.data is not None and (scale.data / SUBJECTS).is_file():
+        subjects, size = distinct_texts(scale.data / SUBJECTS), scale.of(20_000, 100_000, 100_000)
+        found += _in_a_scope(size, scale.of(512, 2_048, 8_192), subjects, "real texts")
     return found
-
-
-def distinct_subjects(file: Path) -> Iterator[str]:
-    """Each distinct text of a compressed file of rows, in order."""
-    with gzip.open(file) as lines:
-        yield from dict.fromkeys(orjson.loads(line)["text"] for line in lines)
 
 
 def _in_a_scope(size: int, news: int, texts: Iterator[str], what: str) -> list[Measured]:
@@ -112,30 +96,21 @@ def _in_a_scope(size: int, news: int, texts: Iterator[str], what: str) -> list[M
         fill(store.log, (("one", text) for text in islice(texts, size)), load_policy("standard"))
         store.session.begin()
         store.ingest([("one", next(texts))])
-        cold = _cold(store, next(texts))
+        store.session.writer.owners.forget({"one"})
+        cold = busy_ms(store.ingest, [("one", next(texts))]) / 1e3
         ticks.at.clear()
         seconds = store.ingest([("one", text) for text in islice(texts, news)])
     costs = ticks.costs()
     note = "processor time, neighbours included; commit and look-ahead are in decisions/s"
     scope = f"one scope of {size} {what}"
-    decision = Measured(
-        f"{scope}: a decision, p99",
-        "ms",
-        [costs[int(len(costs) * 0.99)]],
+    p50, p99, most = (
+        costs[len(costs) // 2],
+        costs[int(len(costs) * 0.99)],
         5.0 if size >= 100_000 else None,
-        at_most=True,
-        note=note,
-        beside={"p50": costs[len(costs) // 2]},
     )
+    name, beside = f"{scope}: a decision, p99", {"p50": p50}
+    decision = Measured(name, "ms", [p99], most, at_most=True, note=note, beside=beside)
     rate = Measured(f"{scope}: decisions", "decisions/s", [news / seconds], note="all included")
     note = "processor time: the owner is folded"
     name = f"{scope}: the first text that comes after a start"
     return [decision, rate, Measured(name, "s", [cold], at_most=True, note=note)]
-
-
-def _cold(store: ScratchStore, text: str) -> float:
-    """The processor time of a text whose owner is not in memory."""
-    store.session.writer.owners.forget({"one"})
-    before = time.process_time()
-    store.ingest([("one", text)])
-    return time.process_time() - before

@@ -10,18 +10,16 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import logging
 import random
-import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid5
 
@@ -29,9 +27,11 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from bench.scratch import ScratchStore, scratch_store
+from bench.printing import print_line, print_wide
+from bench.rows import read_rows
+from bench.scratch import ScratchStore, scratch_folder, scratch_store
 from bench.vectors import KeptVectors
-from palimpsest.contracts.events import AnyEvent, Decided, Joined, Settled
+from palimpsest.contracts.events import Decided, Joined, Settled
 from palimpsest.contracts.evidence import Answer, Verdict
 from palimpsest.contracts.identity import NAMESPACE, candidate_id, event_id
 from palimpsest.contracts.policy import Judge as Rules
@@ -41,7 +41,13 @@ from palimpsest.evaluation.rates import pairwise
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.dedupe import Run, proposals
 from palimpsest.streams.embedded.pipeline import decide_all
-from palimpsest.streams.embedder import DEFAULT_MODEL, Embedding, Engine, load_engine
+from palimpsest.streams.embedder import (
+    DEFAULT_MODEL,
+    Embedding,
+    Engine,
+    ignore_progress,
+    load_engine,
+)
 from palimpsest.streams.intake import RawRow, understand
 from palimpsest.streams.judge.messages import ANSWER_TOKENS, tokens
 from palimpsest.streams.judge.models import Usage, model
@@ -107,8 +113,7 @@ def rows(file: Path, limit: int | None = None) -> list[Row]:
     chance = random.Random(SEED)
     found: list[Row] = []
     said: Counter[str] = Counter()
-    for number, line in enumerate(file.read_text().splitlines()[:limit]):
-        row = json.loads(line)
+    for number, row in enumerate(islice(read_rows(file), limit)):
         owner = row["owner_id"]
         at = datetime.fromisoformat(row["created_at"]) if "created_at" in row else None
         at = at or BEGIN + number * STEP
@@ -318,7 +323,7 @@ class Driven:
         )
 
     async def _by_judge(self, owners: Sequence[str]) -> None:
-        run = Run(lambda _what, _share: None)
+        run = Run(ignore_progress)
         for owner in owners:
             ledger = fold_owner(self.store.log, owner)
             run.seen = ledger.seen
@@ -350,27 +355,8 @@ def run_one(stream: str, preset: str, said: Sequence[Row], engine: Engine) -> Re
         clock.now += timedelta(days=1)
         driven.run_batch(clock.now)
         seconds = time.perf_counter() - begun
-        events = [*recorded(store)]
+        events = [one.event for owner in store.log.owners() for one in store.log.of_owner(owner)]
         ledgers = [driven.ledger(owner) for owner in {row.said["owner_id"] for row in said}]
-        return _result(stream, preset, said, gold, judge, events, ledgers, seconds)
-
-
-def recorded(store: ScratchStore) -> Iterator[AnyEvent]:
-    """All events of a log."""
-    for owner in store.log.owners():
-        yield from (one.event for one in store.log.of_owner(owner))
-
-
-def _result(
-    stream: str,
-    preset: str,
-    said: Sequence[Row],
-    gold: Mapping[str, str],
-    judge: LabelJudge,
-    events: Sequence[AnyEvent],
-    ledgers: Sequence[Ledger],
-    seconds: float,
-) -> Result:
     joins = Counter(
         event.data.decision
         for event in events
@@ -480,32 +466,6 @@ def draw(results: Sequence[Result], file: Path) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run every preset on every stream; print a table, and draw it if a file is named."""
-    asked = _options().parse_args(arguments)
-    console = Console(stderr=True)
-    logging.disable(logging.WARNING)  # that nobody answers is part of the measurement
-    engine = load_engine()
-    results: list[Result] = []
-    with TemporaryDirectory() as folder:
-        kept = KeptVectors(asked.vectors or Path(folder) / "vectors.sqlite", engine)
-        for stream in asked.streams or STREAMS:
-            said = rows(asked.data / "streams" / f"{stream}.jsonl", asked.limit)
-            with console.status(f"embedding {stream}"):
-                known = KnownTexts(engine, kept.of({row.said["text"] for row in said}))
-            for preset in asked.presets or DESIGNS:
-                with console.status(f"{preset} on {stream}"):
-                    results.append(run_one(stream, preset, said, known))
-                if asked.json:
-                    sys.stdout.write(json.dumps(asdict(results[-1])) + "\n")
-                    sys.stdout.flush()
-        kept.close()
-    if not asked.json:
-        Console(width=None if sys.stdout.isatty() else 160).print(table(results))
-    if asked.plot:
-        draw(results, asked.plot)
-    return 0
-
-
-def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench designs", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="a folder with streams/")
     parser.add_argument("--presets", nargs="+", choices=DESIGNS, help="default: all")
@@ -514,4 +474,26 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--vectors", type=Path, help="a file that keeps embeddings between runs")
     parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the results, too")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
-    return parser
+    asked = parser.parse_args(arguments)
+    console = Console(stderr=True)
+    logging.disable(logging.WARNING)  # that nobody answers is part of the measurement
+    engine = load_engine()
+    results: list[Result] = []
+    with (
+        scratch_folder() as folder,
+        closing(KeptVectors(asked.vectors or folder / "vectors.sqlite", engine)) as kept,
+    ):
+        for stream in asked.streams or STREAMS:
+            said = rows(asked.data / "streams" / f"{stream}.jsonl", asked.limit)
+            with console.status(f"embedding {stream}"):
+                known = KnownTexts(engine, kept.of({row.said["text"] for row in said}))
+            for preset in asked.presets or DESIGNS:
+                with console.status(f"{preset} on {stream}"):
+                    results.append(run_one(stream, preset, said, known))
+                if asked.json:
+                    print_line(asdict(results[-1]))
+    if not asked.json:
+        print_wide(table(results))
+    if asked.plot:
+        draw(results, asked.plot)
+    return 0

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from bench.figure import Measured, Scale
+from bench.opened import ms, row, writer_with
+from bench.scratch import scratch_folder
 from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest import Palimpsest
-from palimpsest.backends.embedded import EmbeddedWriter
 from palimpsest.backends.paths import LOG_FILE
-from palimpsest.backends.reader import Reader
 from palimpsest.contracts.policy import CosineCheck, Policy, Zone
-from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 
@@ -32,14 +28,14 @@ def large_memory(scale: Scale) -> list[Measured]:
     count = scale.of(300, 5_000, 5_000)
     looked, cut, joined = [], [], []
     with _store() as store:
-        store.submit([_row(text) for text in islice(sentences(), count)], source="bench")
+        store.submit([row(text) for text in islice(sentences(), count)], source="bench")
         memory_id, members = _largest(store)
         for number in range(ROUNDS):
             middle = _decision(store, memory_id, members * (number + 1) // (ROUNDS + 1))
             looked.append(_seconds(store.unmerge, decision_id=middle, dry_run=True))
             cut.append(_seconds(store.unmerge, decision_id=middle))
             store.reinstate(middle)
-            alone = store.submit(_row(f"qa{number} qb{number} qc{number}"))[0].candidate_id
+            alone = store.submit(row(f"qa{number} qb{number} qc{number}"))[0].candidate_id
             joined.append(_seconds(store.merge, memory_id, alone))
         apart = [_seconds(store.unmerge, memory_id=memory_id)]
     note = f"a memory of {members:,} members"
@@ -55,7 +51,7 @@ def large_memory(scale: Scale) -> list[Measured]:
 def _repeats(count: int) -> Iterator[Measured]:
     """Seconds of a dry run of an un-merge that takes along half of many exact repeats."""
     with _store() as store:
-        texts = [_row("Ada keeps a red kettle."), _row("Ada keeps a blue kettle.")]
+        texts = [row("Ada keeps a red kettle."), row("Ada keeps a blue kettle.")]
         decision_id = store.submit(texts)[1].decision_id
         store.submit(texts * (count // 2), source="bench")
         members = _largest(store)[1]
@@ -70,21 +66,12 @@ def _repeats(count: int) -> Iterator[Measured]:
 def _store() -> Iterator[Palimpsest]:
     wide = CosineCheck(check="cosine", zones=(Zone(at_least=WIDE, action="auto_reject"),))
     rules = load_policy("standard").model_dump() | {"name": "wide", "checks": (wide,)}
-    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
-        path = Path(folder)
-        reader = Reader(
-            path,
-            Log.create(path / LOG_FILE, shared=True),
-            Policy.model_validate(rules),
-            lambda: Embedder(StubEngine()),
-            wait="visible",
-        )
-        with Palimpsest(path, EmbeddedWriter(reader)) as store:
+    policy = Policy.model_validate(rules)
+    with scratch_folder() as folder:
+        log = Log.create(folder / LOG_FILE, shared=True)
+        writer = writer_with(StubEngine(), log, policy, wait="visible")
+        with Palimpsest(folder, writer) as store:
             yield store
-
-
-def _row(text: str) -> dict[str, str]:
-    return {"owner_id": "owner", "text": text}
 
 
 def _largest(store: Palimpsest) -> tuple[str, int]:
@@ -100,6 +87,4 @@ def _decision(store: Palimpsest, memory_id: str, number: int) -> str:
 
 
 def _seconds(call: Callable[..., Any], *words: Any, **named: Any) -> float:
-    begun = time.perf_counter()
-    call(*words, **named)
-    return time.perf_counter() - begun
+    return ms(call, *words, **named) / 1e3

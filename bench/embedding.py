@@ -5,14 +5,13 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from statistics import median
 
-import orjson
-
 from bench.figure import Measured, Scale
-from bench.scratch import OwnedText, scratch_store
+from bench.rows import read_rows
+from bench.scratch import OwnedText, of_owners, scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest.contracts.candidate import MAX_TEXT_BYTES
@@ -48,16 +47,9 @@ def end_to_end(scale: Scale) -> list[Measured]:
             whole.append(count / store.ingest(texts))
     note = f"{count} texts, {'real' if scale.data else 'made up'}, bare and whole in turns"
     ratios = [w / b for w, b in zip(whole, bare, strict=True)]
-    return [
-        Measured(
-            "end to end on new texts, divided by the bare embedder",
-            "",
-            ratios,
-            0.91,
-            note=note,
-            beside={"whole, texts/s": median(whole), "bare, texts/s": median(bare)},
-        )
-    ]
+    name = "end to end on new texts, divided by the bare embedder"
+    beside = {"whole, texts/s": median(whole), "bare, texts/s": median(bare)}
+    return [Measured(name, "", ratios, 0.91, note=note, beside=beside)]
 
 
 def bulk(scale: Scale) -> list[Measured]:
@@ -69,10 +61,7 @@ def bulk(scale: Scale) -> list[Measured]:
     random.Random(1).shuffle(texts)
     texts = texts[: scale.of(256, 3_000, 8_192)]
     kinds = {
-        f"{count} owner{'s' if count > 1 else ''}": [
-            (f"owner {number % count}", text) for number, text in enumerate(texts)
-        ]
-        for count in (1, 100)
+        f"{count} owner{'s' if count > 1 else ''}": [*of_owners(texts, count)] for count in (1, 100)
     }
     engine = load_engine()
     bare_seconds(engine, [("", text) for text in texts[:WINDOW]])
@@ -87,19 +76,14 @@ def bulk(scale: Scale) -> list[Measured]:
             with scratch_store(engine) as store:
                 begun = time.process_time()
                 store.ingest(stream)
-                whole.setdefault(kind, []).append((time.process_time() - begun) / bare[-1])
+                whole.setdefault(kind, []).append(bare[-1] / (time.process_time() - begun))
     note = f"{len(texts)} {'real' if scale.data else 'made-up'} texts, processor time, in turns"
     beside = {"bare, ms a text": median(bare) / len(texts) * 1e3}
     return [
         Measured(
-            f"the bare embedder ÷ new texts of {kind}",
-            "",
-            [1 / ratio for ratio in ratios],
-            0.9,
-            note=note,
-            beside=beside,
+            f"the bare embedder ÷ new texts of {kind}", "", shares, 0.9, note=note, beside=beside
         )
-        for kind, ratios in whole.items()
+        for kind, shares in whole.items()
     ]
 
 
@@ -131,13 +115,10 @@ def bare_seconds(engine: Engine, texts: Sequence[OwnedText]) -> float:
 def distinct(data: Path | None, count: int) -> list[OwnedText]:
     """At most `count` distinct texts with their owners: real ones if there are any."""
     if data is None:
-        return [(f"owner {n % 20}", text) for n, text in enumerate(islice(sentences(), count))]
+        return [*of_owners(islice(sentences(), count), 20)]
     texts: dict[str, str] = {}
-    for stream in STREAMS:
-        with (data / stream).open("rb") as lines:
-            for line in lines:
-                row = orjson.loads(line)
-                texts.setdefault(row["text"], row["owner_id"])
+    for row in chain.from_iterable(read_rows(data / stream) for stream in STREAMS):
+        texts.setdefault(row["text"], row["owner_id"])
     return [(owner, text) for text, owner in texts.items()][:count]
 
 
@@ -153,14 +134,8 @@ def repeats(scale: Scale) -> list[Measured]:
             rates.append(len(again) / store.ingest(again, f"again {number}"))
             busy.append((time.process_time() - before) / len(again) * 1e6)
     note = f"{len(again)} repeats of {len(texts)} texts of 20 owners"
-    pure = Measured(
-        "exact repeats, everything included",
-        "candidates/s",
-        rates,
-        5_000,
-        note=note,
-        beside={"us of processor time each": median(busy)},
-    )
+    name, beside = "exact repeats, everything included", {"us of processor time each": median(busy)}
+    pure = Measured(name, "candidates/s", rates, 5_000, note=note, beside=beside)
     return [pure, _mostly_repeats(scale)]
 
 

@@ -92,14 +92,10 @@ def _at_rest(worker: Worker) -> Iterator[float]:
 
 
 async def _send(made: Installation, records: Sequence[Record]) -> None:
-    producer = AIOKafkaProducer(**made.connection.arguments(), acks="all")
-    await producer.start()
-    try:
-        topic = made.topics.name("candidates")
+    topic = made.topics.name("candidates")
+    async with AIOKafkaProducer(**made.connection.arguments(), acks="all") as producer:
         sent = [await producer.send(topic, value, key, at) for key, value, at in records]
         await asyncio.gather(*sent)
-    finally:
-        await producer.stop()
 
 
 # -- soak ------------------------------------------------------------------------------------------
@@ -147,17 +143,8 @@ def soak(scale: Scale, minutes: float = MINUTES, rate: float | None = None) -> l
         "records decided": decided,
         "of a core": cpu / (minutes * 60),
     }
-    return [
-        Measured(
-            "slope of a worker's memory in all this time",
-            "%",
-            [slope(samples)],
-            MOST_SLOPE,
-            at_most=True,
-            note=note,
-            beside=beside,
-        )
-    ]
+    name, grown = "slope of a worker's memory in all this time", [slope(samples)]
+    return [Measured(name, "%", grown, MOST_SLOPE, at_most=True, note=note, beside=beside)]
 
 
 def slope(samples: Sequence[float]) -> float:
@@ -200,12 +187,11 @@ async def _steadily(
     made: Installation, worker: Worker, stream: Iterator[Record], rate: float, seconds: float
 ) -> list[float]:
     """Publish at a rate; returns the worker's memory in MB at each second."""
-    producer = AIOKafkaProducer(**made.connection.arguments(), acks="all", linger_ms=50)
-    await producer.start()
     topic, sent = made.topics.name("candidates"), 0
     samples: list[float] = []
-    begun = time.perf_counter()
-    try:
+    options = made.connection.arguments() | {"acks": "all", "linger_ms": 50}
+    async with AIOKafkaProducer(**options) as producer:
+        begun = time.perf_counter()
         while (now := time.perf_counter() - begun) < seconds:
             due = round((now + SAMPLE_SECONDS) * rate) - sent
             some = [
@@ -215,8 +201,6 @@ async def _steadily(
             sent += due
             samples.append(worker.resident())
             await asyncio.sleep(max(len(samples) * SAMPLE_SECONDS + begun - time.perf_counter(), 0))
-    finally:
-        await producer.stop()
     return samples
 
 

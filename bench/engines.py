@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import random
-import tempfile
-import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from statistics import median
 
 from bench.embedding import distinct
 from bench.figure import Measured, Scale
-from palimpsest import Palimpsest
+from bench.opened import OWNER, busy_ms, row, scratch_palimpsest
 from palimpsest.streams.embedder import INT8_MODEL, Engine, load_engine
 
 ROUNDS = 10
-OWNER = "owner"
 SHORT = 64
 """Maximum number of characters of a short text."""
 
@@ -42,14 +38,12 @@ def _calls(texts: Sequence[str], held: int, rounds: int, kind: str) -> list[Meas
     with ExitStack() as stack:
         stores = []
         for policy in ("standard", "standard-int8"):
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="palimpsest-bench-"))
-            store = stack.enter_context(Palimpsest.open(Path(folder) / "store", policy=policy))
-            store.submit([_row(text) for text in texts[:held]], source="bench")
+            store = stack.enter_context(scratch_palimpsest(policy=policy))
+            store.submit([row(text) for text in texts[:held]], source="bench")
             stores.append(store)
         for text in texts[held : held + rounds]:
-            for call, row in (("recall", (OWNER, text)), ("submit", (_row(text),))):
-                both = [_ms_of(store, call, row) for store in stores]
-                taken[call].append(both)
+            for call, words in (("recall", (OWNER, text)), ("submit", (row(text),))):
+                taken[call].append([busy_ms(getattr(store, call), *words) for store in stores])
     note = f"{held:,} memories of one owner, {rounds} {kind} texts, processor time, in turns"
     return [
         Measured(
@@ -67,21 +61,14 @@ def _calls(texts: Sequence[str], held: int, rounds: int, kind: str) -> list[Meas
     ]
 
 
-def _row(text: str) -> dict[str, str]:
-    return {"owner_id": OWNER, "text": text}
-
-
-def _ms_of(store: Palimpsest, call: str, arguments: tuple[object, ...]) -> float:
-    begun = time.process_time()
-    getattr(store, call)(*arguments)
-    return (time.process_time() - begun) * 1e3
-
-
 def _compared(
     what: str, full: Engine, int8: Engine, calls: list[list[str]], kind: str, *, reach: float
 ) -> Measured:
     """`int8` divided by `full`, without the first round, in which nothing is warm."""
-    rounds = [[_busy_ms(engine, calls) for engine in (full, int8)] for _ in range(ROUNDS + 1)][1:]
+    rounds = [
+        [busy_ms(list, map(engine.embed, calls)) for engine in (full, int8)]
+        for _ in range(ROUNDS + 1)
+    ][1:]
     count = sum(map(len, calls))
     return Measured(
         f"{what}: {INT8_MODEL} ÷ {full.model}",
@@ -95,10 +82,3 @@ def _compared(
             for engine, taken in zip((full, int8), zip(*rounds, strict=True), strict=True)
         },
     )
-
-
-def _busy_ms(engine: Engine, calls: Sequence[list[str]]) -> float:
-    begun = time.process_time()
-    for texts in calls:
-        engine.embed(texts)
-    return (time.process_time() - begun) * 1e3

@@ -6,8 +6,7 @@ import asyncio
 import re
 import shutil
 import time
-from collections.abc import Iterator
-from itertools import count, islice
+from itertools import islice
 
 from bench.brokered import (
     PARTITIONS,
@@ -20,7 +19,7 @@ from bench.brokered import (
 )
 from bench.figure import Measured, Scale
 from bench.filling import fill
-from bench.scratch import OwnedText, inputs
+from bench.scratch import inputs, of_owners
 from bench.sentences import sentences
 from palimpsest.streams.cluster.client.import_log import import_lines
 from palimpsest.streams.cluster.topics import partition_of
@@ -70,15 +69,11 @@ def _import(made: Installation, size: int) -> None:
     folder = made.folder / "imported"
     folder.mkdir()
     with Log.create(folder / "log.sqlite") as log:
-        fill(log, _stored(size), load_policy("standard"))
+        texts = of_owners(islice(sentences(), size), size // EACH)
+        fill(log, texts, load_policy("standard"))
         read = lambda: (line for _, line in log.lines())  # noqa: E731 - a name would say no more
         asyncio.run(import_lines(made.connection, made.topics, read, lambda _count: None))
     shutil.rmtree(folder)
-
-
-def _stored(size: int) -> Iterator[OwnedText]:
-    owners = size // EACH
-    return ((f"owner {n % owners}", text) for n, text in enumerate(islice(sentences(), size)))
 
 
 def _assignments(worker: Worker) -> list[set[int]]:
@@ -102,7 +97,8 @@ async def _killed(made: Installation, worker: Worker, which: str) -> float:
     Texts and ids are new for each failover, because known candidates are not decided on again.
     """
     waiting = set(_assignments(worker)[-1])
-    owners = [_owner_of(partition) for partition in waiting]
+    names = {partition_of(name, PARTITIONS): name for name in map("new {}".format, range(1_000))}
+    owners = [names[partition] for partition in waiting]
     texts = (f"{text} It was the time of {which}, {n}." for n, text in enumerate(sentences()))
     async with made.client() as client, made.decisions() as decisions:
         worker.kill()
@@ -114,18 +110,15 @@ async def _killed(made: Installation, worker: Worker, which: str) -> float:
         return time.perf_counter() - begun - SESSION_SECONDS
 
 
-def _owner_of(partition: int) -> str:
-    names = (f"new {number}" for number in count())
-    return next(name for name in names if partition_of(name, PARTITIONS) == partition)
-
-
 def memory(scale: Scale) -> list[Measured]:
     """A worker's peak memory once it has loaded as many owners as it may.
 
     Also the time until it is ready: without replicas, and with those from its last run.
     """
     size = scale.of(2_000, 100_000, 1_000_000)
-    offered = [*islice(_newcomers(size // EACH), scale.of(200, 10_000, 30_000))]
+    texts = (f"{text} So it was said." for text in sentences())
+    count = min(size // EACH, scale.of(200, 10_000, 30_000))
+    offered = [*of_owners(islice(texts, count), count)]
     with installation() as made:
         _import(made, size)
         worker, anew = _ready(made)
@@ -159,8 +152,3 @@ def _ready(made: Installation) -> tuple[Worker, float]:
 def _candidates(worker: Worker) -> float:
     time.sleep(1)  # reading metrics costs the worker time
     return worker.figures()["palimpsest_candidates_total"]
-
-
-def _newcomers(owners: int) -> Iterator[OwnedText]:
-    texts = (f"{text} So it was said." for text in sentences())
-    return ((f"owner {n}", text) for n, text in enumerate(islice(texts, owners)))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 
+from bench.rows import batched
 from bench.scratch import OwnedText
 from bench.stub import StubEngine
 from palimpsest.contracts.candidate import CandidateFields
@@ -26,8 +26,7 @@ def fill(log: Log, texts: Iterable[OwnedText], policy: Policy) -> None:
     """Append a policy and a `stored` decision for each text; an owner's texts must be distinct."""
     with log.transaction():
         log.append([policy_event(policy, policy_id(policy.hash), None, BEGINNING)])
-    events = _stored(texts, policy, StubEngine())
-    while some := list(islice(events, AT_ONCE)):
+    for some in batched(_stored(texts, policy, StubEngine()), AT_ONCE):
         with log.transaction():
             log.append(some)
 
@@ -35,8 +34,7 @@ def fill(log: Log, texts: Iterable[OwnedText], policy: Policy) -> None:
 def _stored(texts: Iterable[OwnedText], policy: Policy, engine: StubEngine) -> Iterator[Decided]:
     evidence = Evidence(policy=policy.hash)
     number = 0
-    rest = iter(texts)
-    while some := list(islice(rest, AT_ONCE)):
+    for some in batched(texts, AT_ONCE):
         for (owner, text), embedding in zip(some, engine.embed([t for _, t in some]), strict=True):
             number += 1
             vector = Vector(

@@ -25,6 +25,7 @@ from typing import Any
 import orjson
 
 from bench.keying import open_page
+from bench.rows import read_rows
 from bench.serving import serving
 from palimpsest import Palimpsest
 from palimpsest.server.endpoint import Endpoint
@@ -89,20 +90,19 @@ class Texts:
 def read_texts(data: Path, most: int) -> Texts:
     """Texts of the stream and of the sets, in random order; at most `most` rows."""
     found = Texts()
-    lines = (data / "streams" / f"{STREAM}.jsonl").read_bytes().splitlines()
-    for row in map(orjson.loads, lines):
+    for row in read_rows(data / "streams" / f"{STREAM}.jsonl"):
         found.meant[row["owner_id"], row["text"]] = row["gold_cluster"]
     for name in SETS:
-        _read_pairs(found, name, (data / "pairs" / f"{name}.jsonl").read_bytes().splitlines())
+        _read_pairs(found, name, read_rows(data / "pairs" / f"{name}.jsonl"))
     found.rows = [{"owner_id": owner, "text": text} for owner, text in [*found.meant][:most]]
     random.Random(7).shuffle(found.rows)
     found.index()
     return found
 
 
-def _read_pairs(found: Texts, name: str, lines: Sequence[bytes]) -> None:
+def _read_pairs(found: Texts, name: str, rows: Iterable[Row]) -> None:
     """Group the pairs that share texts; use half of the groups as labels, the others as rows."""
-    pairs = [row for row in map(orjson.loads, lines) if row["label"] != "related"]
+    pairs = [row for row in rows if row["label"] != "related"]
     near, same, words = _Groups(), _Groups(), _Groups()
     for pair in pairs:
         near.unite(pair["a"], pair["b"])
@@ -315,17 +315,10 @@ def _certified(hour: Hour, goal: Goal, label: Callable[[], None]) -> dict[str, A
     label()
     status = hour.json("audit", "certify")
     hour.ran("audit", "check", "--max", str(goal.target))
-    return {
-        "joins": joins,
-        "wrong": wrong,
-        "labels": status["labels"],
-        "probes": status["probes"],
-        "probes_found": status["probes_found"],
-        "errors": status["errors"],
-        "bound": status["bound"],
-        "left_wrong": hour.wrong()[1],
-        "by_decision": {s["value"]: s["joins"] for s in status["strata"] if s["by"] == "decision"},
-    }
+    counted = ("labels", "probes", "probes_found", "errors", "bound")
+    by_decision = {s["value"]: s["joins"] for s in status["strata"] if s["by"] == "decision"}
+    found = {"joins": joins, "wrong": wrong, **{name: status[name] for name in counted}}
+    return found | {"left_wrong": hour.wrong()[1], "by_decision": by_decision}
 
 
 def _calibrated(hour: Hour, goal: Goal) -> dict[str, Any]:
@@ -338,12 +331,10 @@ def _calibrated(hour: Hour, goal: Goal) -> dict[str, Any]:
     hour.json("policy", "set", "calibrated.toml")
     void = hour.json("audit", "check", "--max", str(goal.target), status=1)
     certificate = made["certificate"]
+    certified = ("joined", "wrong", "held_out_joined", "held_out_wrong")
     return {
         "thresholds": {name: made["policy_test"][name] for name in ("jaccard", "cosine")},
-        "joined": certificate["joined"],
-        "wrong": certificate["wrong"],
-        "held_out_joined": certificate["held_out_joined"],
-        "held_out_wrong": certificate["held_out_wrong"],
+        **{name: certificate[name] for name in certified},
         "changed": tried["changed"],
         "audited": tried["audited"],
         "void": void["problems"],

@@ -5,17 +5,16 @@ from __future__ import annotations
 import gzip
 import random
 import re
-import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 
 import orjson
 
 from bench.figure import Measured, Scale
+from bench.opened import busy_ms, scratch_palimpsest
 from bench.sentences import sentences
-from palimpsest import Palimpsest
 
 OWNER = "kafka"
 ASKED = 50
@@ -27,10 +26,7 @@ def identifiers(scale: Scale) -> list[Measured]:
     found = {text: text_id.group(0) for text in issues(scale) if (text_id := ISSUE.search(text))}
     often = Counter(found.values())
     asked = [text for text, issue in found.items() if often[issue] == 1][:ASKED]
-    with (
-        tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder,
-        Palimpsest.open(folder) as store,
-    ):
+    with scratch_palimpsest() as store:
         store.submit([{"owner_id": OWNER, "text": text} for text in found])
         measured: list[Measured] = []
         for hybrid, reach in ((False, None), (True, float(ASKED))):
@@ -38,14 +34,15 @@ def identifiers(scale: Scale) -> list[Measured]:
                 text in (hit["face"] for hit in store.recall(OWNER, found[text], hybrid=hybrid))
                 for text in asked
             ]
-            seconds = [*_took(store, [found[text] for text in asked], hybrid=hybrid)]
+            recall = partial(store.recall, OWNER, hybrid=hybrid)
+            took = [busy_ms(recall, f"what happened in {found[text]}?") for text in asked]
             how = "by meaning and words" if hybrid else "by meaning"
             note = f"{len(found):,} memories of one owner"
             measured += [
                 Measured(
                     f"identifiers found {how}", f"of {ASKED}", [float(sum(hits))], reach, note=note
                 ),
-                Measured(f"recall of an identifier {how}", "ms of a processor", seconds, note=note),
+                Measured(f"recall of an identifier {how}", "ms of a processor", took, note=note),
             ]
     return measured
 
@@ -60,10 +57,3 @@ def issues(scale: Scale) -> Iterator[str]:
     with gzip.open(scale.data / "throughput" / "commit_subjects.jsonl.gz") as lines:
         texts = {orjson.loads(line)["text"][:500] for line in lines if b"KAFKA-" in line}
     yield from random.Random(7).sample(sorted(texts), rows)
-
-
-def _took(store: Palimpsest, questions: list[str], *, hybrid: bool) -> Iterator[float]:
-    for question in questions:
-        began = time.process_time()
-        store.recall(OWNER, f"what happened in {question}?", hybrid=hybrid)
-        yield (time.process_time() - began) * 1e3

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +11,16 @@ import lancedb
 import pyarrow as pa
 
 from bench.figure import Measured, Scale
+from bench.opened import writer_with
+from bench.rows import batched
+from bench.scratch import scratch_folder
 from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest import Palimpsest
-from palimpsest.backends.embedded import EmbeddedWriter
 from palimpsest.backends.paths import LOG_FILE
-from palimpsest.backends.reader import Reader
-from palimpsest.streams.embedder import Embedder, Embedding
+from palimpsest.streams.embedder import Embedding
 from palimpsest.streams.embedder.tokens import Tokens
 from palimpsest.streams.log.log import Log
-from palimpsest.streams.policies import load_policy
 
 EACH = 100
 """Rows per owner."""
@@ -57,8 +55,7 @@ def importing(scale: Scale) -> list[Measured]:
 
 
 def _measured(name: str, owners: int, each: int, reach: float | None) -> Measured:
-    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
-        place = Path(folder)
+    with scratch_folder() as place:
         _write(place / "theirs", owners, each)
         engine = Watched()
         with _store(place / "store", engine) as store:
@@ -72,9 +69,8 @@ def _measured(name: str, owners: int, each: int, reach: float | None) -> Measure
 
 
 def _write(folder: Path, owners: int, each: int) -> None:
-    rows = _rows(owners, each)
     table = None
-    while some := list(islice(rows, AT_ONCE)):
+    for some in batched(_rows(owners, each), AT_ONCE):
         vectors = [one.vector for one in StubEngine().embed([row["content"] for row in some])]
         with_vectors = [row | {"vector": vector} for row, vector in zip(some, vectors, strict=True)]
         batch = pa.Table.from_pylist(with_vectors, _SCHEMA)
@@ -109,6 +105,4 @@ def _rows(owners: int, each: int) -> Iterator[dict[str, Any]]:
 
 def _store(folder: Path, engine: StubEngine) -> Palimpsest:
     folder.mkdir()
-    log = Log.create(folder / LOG_FILE, shared=True)
-    writer = EmbeddedWriter(Reader(folder, log, load_policy("standard"), lambda: Embedder(engine)))
-    return Palimpsest(folder, writer)
+    return Palimpsest(folder, writer_with(engine, Log.create(folder / LOG_FILE, shared=True)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import shutil
-import tempfile
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ import numpy as np
 
 from bench.embedding import distinct
 from bench.figure import Measured, Scale
+from bench.scratch import scratch_folder
 from bench.sentences import sentences
 from palimpsest import Palimpsest
 from palimpsest.cli.demo.rules import same
@@ -79,12 +79,12 @@ class _Store(Palimpsest):
 def janitor(scale: Scale) -> list[Measured]:
     """Seconds of a run over one owner's memories, the share of pairs looked at, and recall."""
     texts = distinct_texts(scale, scale.of(1_000, 10_000, 10_000))
-    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
-        filled = Path(folder) / "filled"
+    with scratch_folder() as folder:
+        filled = folder / "filled"
         with Palimpsest.open(filled, policy=UNSEEING) as store:
             store.submit([{"owner_id": "one", "text": text} for text in texts])
             store.set_policy(STORE_TIME)
-        runs = [_run(filled, Path(folder) / str(number)) for number in range(RUNS)]
+        runs = [_run(filled, folder / str(number)) for number in range(RUNS)]
     seconds, answers = [run[0] for run in runs], [run[1] for run in runs]
     beside = {
         "pairs": float(answers[0]["pairs"]),
@@ -92,15 +92,8 @@ def janitor(scale: Scale) -> list[Measured]:
         "joined": float(len(answers[0]["joined"])),
     }
     note = f"{answers[0]['memories']} memories with vectors, every event visible at the end"
-    took = Measured(
-        "a janitor's run outside the judge",
-        "s",
-        seconds,
-        20,
-        at_most=True,
-        note=note,
-        beside=beside,
-    )
+    name = "a janitor's run outside the judge"
+    took = Measured(name, "s", seconds, 20, at_most=True, note=note, beside=beside)
     return [took, *_looked_at(scale)]
 
 

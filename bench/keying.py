@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from bench.figure import Measured, Scale
 from bench.filling import fill
-from bench.scratch import OwnedText, ScratchStore
+from bench.scratch import ScratchStore, of_owners, scratch_folder
 from bench.sentences import sentences
 from bench.serving import Running, serving
 from bench.stub import StubEngine
@@ -54,8 +53,8 @@ def keys(scale: Scale) -> list[Measured]:
     """Milliseconds from a key to the next pair, and the total waiting time of a session."""
     held, owners = scale.of(500, 100_000, 100_000), scale.of(10, 1_000, 1_000)
     pairs = scale.of(8, 301, 301)
-    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as scratch:
-        folder = Path(scratch) / "store"
+    with scratch_folder() as scratch:
+        folder = scratch / "store"
         made = _made(folder, held, owners, pairs)
         with serving(folder) as server, open_page() as page:
             first = _first_load(server, page)
@@ -63,24 +62,11 @@ def keys(scale: Scale) -> list[Measured]:
     note = f"{held:,} memories of {owners:,} owners, {len(took)} joins reviewed"
     p95 = float(np.percentile(took, 95))
     beside = {"p50": float(np.median(took)), "most": max(took), "first load": first}
+    name, seconds = "a key until the next pair is shown, p95", sum(took) / 1e3
+    waited = f"{len(took)} pairs by keyboard, waiting in all"
     return [
-        Measured(
-            "a key until the next pair is shown, p95",
-            "ms",
-            [p95],
-            REACH_MS,
-            at_most=True,
-            note=note,
-            beside=beside,
-        ),
-        Measured(
-            f"{len(took)} pairs by keyboard, waiting in all",
-            "s",
-            [sum(took) / 1e3],
-            REACH_SECONDS,
-            at_most=True,
-            note=note,
-        ),
+        Measured(name, "ms", [p95], REACH_MS, at_most=True, note=note, beside=beside),
+        Measured(waited, "s", [seconds], REACH_SECONDS, at_most=True, note=note),
     ]
 
 
@@ -88,8 +74,8 @@ def audit_keys(scale: Scale) -> list[Measured]:
     """Time from an audit's key to the new bound, divided by that from a review key to a pair."""
     held, owners = scale.of(500, 5_000, 100_000), scale.of(10, 50, 1_000)
     pairs, rounds = scale.of(60, 400, 1_000), scale.of(2, 8, 12)
-    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as scratch:
-        folder = Path(scratch) / "store"
+    with scratch_folder() as scratch:
+        folder = scratch / "store"
         _made(folder, held, owners, pairs)
         with Palimpsest.open(folder, by="person") as store:
             joins = store.audits().open(target=0.001, probes=0)["joins"]
@@ -104,40 +90,25 @@ def audit_keys(scale: Scale) -> list[Measured]:
                     page.bring_to_front()
                     took[name] += _pressed(page, 20, sequence)
     p50 = {name: float(np.median(seconds)) for name, seconds in took.items()}
-    return [
-        Measured(
-            "one key of the audit / one key of the review queue, p50",
-            "times",
-            [p50["audit"] / p50["review"]],
-            1.3,
-            at_most=True,
-            note=f"{joins:,} joins, {held:,} memories, {rounds * 20} keys each, in turns",
-            beside={f"{name}, ms": seconds for name, seconds in p50.items()},
-        )
-    ]
+    name, ratio = (
+        "one key of the audit / one key of the review queue, p50",
+        p50["audit"] / p50["review"],
+    )
+    note = f"{joins:,} joins, {held:,} memories, {rounds * 20} keys each, in turns"
+    beside = {f"{door}, ms": seconds for door, seconds in p50.items()}
+    return [Measured(name, "times", [ratio], 1.3, at_most=True, note=note, beside=beside)]
 
 
 def _made(folder: Path, held: int, owners: int, pairs: int) -> int:
     """Make a store with joined rewordings; returns their number."""
     folder.mkdir()
-    store = ScratchStore(folder, StubEngine())
-    try:
-        fill(store.log, _texts_of_owners(held, owners), load_policy("standard"))
+    with closing(ScratchStore(folder, StubEngine())) as store:
+        fill(store.log, of_owners(islice(sentences(), held), owners), load_policy("standard"))
         store.session.begin()
-        reworded = [
-            (owner, text.removesuffix("."))
-            for owner, text in islice(_texts_of_owners(held, owners), pairs)
-        ]
-        joined = [outcome for outcome in store.outcomes(reworded) if outcome.joined_to]
+        reworded = (text.removesuffix(".") for text in islice(sentences(), min(held, pairs)))
+        joined = [one for one in store.outcomes(of_owners(reworded, owners)) if one.joined_to]
         store.projections.show()
         return len(joined)
-    finally:
-        store.close()
-
-
-def _texts_of_owners(count: int, owners: int) -> Iterator[OwnedText]:
-    for number, text in enumerate(islice(sentences(), count)):
-        yield f"owner {number % owners}", text
 
 
 @contextmanager

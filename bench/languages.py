@@ -12,6 +12,7 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -20,7 +21,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from bench.printing import add_columns
 from bench.quality import Pair, by_policy, count, see
+from bench.rows import read_rows as rows_of
 from bench.vectors import KeptVectors
 from palimpsest.contracts.policy import CosineCheck, Policy
 from palimpsest.streams.core.text import normalise
@@ -140,8 +143,7 @@ def read_pairs(folder: Path) -> dict[str, list[Pair]]:
     """The pairs of PAWS-X by language; `en` if a row names none."""
     found: dict[str, list[Pair]] = defaultdict(list)
     for name in PAIRS:
-        for line in (folder / name).read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
+        for row in rows_of(folder / name):
             pair = Pair(row["a"], row["b"], row["label"] == "duplicate")
             found[row.get("lang", "en")].append(pair)
     return dict(sorted(found.items()))
@@ -149,24 +151,24 @@ def read_pairs(folder: Path) -> dict[str, list[Pair]]:
 
 def read_rows(file: Path) -> list[Row]:
     """The rows of the labelled stream, in order."""
-    rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
-    return [Row(row["owner_id"], row["text"], row["gold_cluster"]) for row in rows]
+    return [Row(row["owner_id"], row["text"], row["gold_cluster"]) for row in rows_of(file)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and give the exit status."""
-    options = _options().parse_args(arguments)
+    parser = argparse.ArgumentParser(prog="python -m bench.languages", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder with pairs/ and streams/")
+    parser.add_argument("--cache", type=Path, default=default_cache_dir(), help="keeps vectors")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(arguments)
     pairs, rows = read_pairs(options.data / "pairs"), read_rows(options.data / STREAM)
     found: list[InLanguage] = []
     reaches: dict[str, Reach] = {}
     for policy in map(load_policy, POLICIES):
         texts = {text for some in pairs.values() for pair in some for text in (pair.a, pair.b)}
         engine = load_engine(policy.model, cache_dir=options.cache)
-        kept = KeptVectors(options.cache / "bench-vectors.sqlite", engine)
-        try:
+        with closing(KeptVectors(options.cache / "bench-vectors.sqlite", engine)) as kept:
             vectors = kept.of(texts | {row.text for row in rows})
-        finally:
-            kept.close()
         found += by_language(pairs, vectors, policy)
         reaches[policy.name] = reach(rows, vectors, policy)
     if options.json:
@@ -188,10 +190,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def as_table(found: Iterable[InLanguage]) -> Table:
     """One row for each policy and language."""
     table = Table(title="PAWS-X by language, exact repeats apart; bound: one-sided 95 %")
-    table.add_column("policy", no_wrap=True)
-    table.add_column("language", no_wrap=True)
-    for heading in ("false joins", "bound", "joined", "joined or asked", "distinct asked"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    columns = ("false joins", "bound", "joined", "joined or asked", "distinct asked")
+    add_columns(table, ("policy", "language"), columns)
     for one in found:
         table.add_row(
             one.policy,
@@ -203,14 +203,6 @@ def as_table(found: Iterable[InLanguage]) -> Table:
             f"{one.asked / max(1, one.distinct):.1%}",
         )
     return table
-
-
-def _options() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bench.languages", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder with pairs/ and streams/")
-    parser.add_argument("--cache", type=Path, default=default_cache_dir(), help="keeps vectors")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
 
 
 if __name__ == "__main__":

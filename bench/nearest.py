@@ -10,10 +10,11 @@ from itertools import islice
 from typing import Any
 from unittest.mock import patch
 
-from bench.deciding import SUBJECTS, distinct_subjects
+from bench.deciding import SUBJECTS
 from bench.embedding import distinct
 from bench.figure import Measured, Scale
 from bench.filling import fill
+from bench.rows import distinct_texts
 from bench.scratch import OwnedText, scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
@@ -31,8 +32,7 @@ def nearest(scale: Scale) -> list[Measured]:
     stub = StubEngine()
     found = [_measured("real owners, stub embedder", stub, owners, [])]
     found.append(_measured("real owners, default embedder", load_engine(), owners[:500], []))
-    subjects = None if scale.data is None else scale.data / SUBJECTS
-    texts = distinct_subjects(subjects) if subjects else sentences()
+    texts = distinct_texts(scale.data / SUBJECTS) if scale.data else sentences()
     scope = [("one", text) for text in islice(texts, scale.of(2_000, 5_000, 20_000))]
     news = [("one", text) for text in islice(texts, scale.of(256, 1_024, 2_048))]
     name = f"one scope of {len(scope):,}, stub embedder"
@@ -49,15 +49,12 @@ def _measured(
         took = {recorded: _seconds(engine, texts, before, recorded=recorded) for recorded in order}
         pairs.append((took[True], took[False]))
     beside = {"ms a text with it": min(one for one, _ in pairs) / len(texts) * 1e3}
-    return Measured(
-        f"deciding with the nearest / without: {what}",
-        "times",
+    ratios, name = (
         [one / other for one, other in pairs],
-        1.02,
-        at_most=True,
-        note=f"{len(texts):,} texts, processor time of all threads, in turns",
-        beside=beside,
+        f"deciding with the nearest / without: {what}",
     )
+    note = f"{len(texts):,} texts, processor time of all threads, in turns"
+    return Measured(name, "times", ratios, 1.02, at_most=True, note=note, beside=beside)
 
 
 def _seconds(

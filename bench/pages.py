@@ -9,9 +9,9 @@ from __future__ import annotations
 import http.client
 import json
 import re
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
@@ -20,7 +20,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from bench.figure import Measured, Scale
 from bench.filling import BEGINNING, fill
-from bench.scratch import OwnedText, ScratchStore
+from bench.scratch import OwnedText, ScratchStore, of_owners, scratch_folder
 from bench.sentences import sentences
 from bench.serving import Running, serving
 from bench.stub import StubEngine
@@ -75,8 +75,8 @@ def pages(scale: Scale) -> list[Measured]:
     """Milliseconds of the first load of each page, in a store of many memories."""
     held, owners = scale.of(500, 100_000, 100_000), scale.of(10, 1_000, 1_000)
     large, rounds = scale.of(100, 5_000, 20_000), scale.of(2, 10, 30)
-    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as scratch:
-        folder = Path(scratch) / "store"
+    with scratch_folder() as scratch:
+        folder = scratch / "store"
         joined = _made(folder, held, owners, large)
         with serving(folder) as server:
             visitor = Visitor(server)
@@ -85,23 +85,16 @@ def pages(scale: Scale) -> list[Measured]:
     note = f"{held:,} memories of {owners:,} owners, {rounds} loads, each of another page"
     beside = f"an owner of {large:,} memories"
     return [
-        Measured(
-            f"first load of {name}",
-            "ms",
-            took,
-            None if name.endswith(LARGE) else REACH_MS,
-            at_most=True,
-            note=beside if name.endswith(LARGE) else note,
-        )
+        Measured(f"first load of {name}", "ms", took, reach, at_most=True, note=about)
         for name, took in found.items()
+        for reach, about in [(None, beside) if name.endswith(LARGE) else (REACH_MS, note)]
     ]
 
 
 def _made(folder: Path, held: int, owners: int, large: int) -> dict[str, str]:
     """Make a store; returns for each owner with a join the candidate that was joined."""
     folder.mkdir()
-    store = ScratchStore(folder, StubEngine())
-    try:
+    with closing(ScratchStore(folder, StubEngine())) as store:
         fill(store.log, _texts_of_owners(held, owners, large), load_policy("standard"))
         store.session.begin()
         texts = _texts_of_owners(held, owners, large)
@@ -111,15 +104,12 @@ def _made(folder: Path, held: int, owners: int, large: int) -> dict[str, str]:
         found = {owner: str(one.candidate_id) for (owner, _), one in made if one.joined_to}
         store.projections.show()
         return found
-    finally:
-        store.close()
 
 
 def _texts_of_owners(count: int, owners: int, large: int) -> Iterator[OwnedText]:
     texts = sentences()
     yield from ((LARGE, text) for text in islice(texts, large))
-    for number, text in enumerate(islice(texts, count)):
-        yield f"owner {number % owners}", text
+    yield from of_owners(islice(texts, count), owners)
 
 
 def _loads(

@@ -32,9 +32,9 @@ from statistics import median
 from typing import Any, Literal, Protocol
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
+from bench.rows import read_rows
 from palimpsest import Palimpsest, clean
 from palimpsest.streams.embedder import Engine, load_engine
 
@@ -325,11 +325,8 @@ def medians(blocks: Sequence[Taken]) -> Taken:
 
 def texts_of(data: Path) -> list[str]:
     """Distinct real texts in a fixed random order."""
-    found = dict[str, None]()
-    for stream in STREAMS:
-        with (data / "streams" / f"{stream}.jsonl").open("rb") as lines:
-            found |= dict.fromkeys(orjson.loads(line)["text"] for line in lines)
-    texts = [*found]
+    files = (data / "streams" / f"{stream}.jsonl" for stream in STREAMS)
+    texts = [*dict.fromkeys(row["text"] for file in files for row in read_rows(file))]
     random.Random(1).shuffle(texts)
     return texts
 

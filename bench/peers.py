@@ -10,18 +10,18 @@ from __future__ import annotations
 import argparse
 import math
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from bench.printing import add_columns, print_line, print_wide
 from bench.quality import PARTS, SETS, part_of
 from bench.vectors import KeptVectors
 from palimpsest.evaluation.evaluate import LabelCounts, evaluate_pairs
@@ -101,7 +101,13 @@ PEERS = (
 
 def main(arguments: Sequence[str]) -> int:
     """Measure, print a table or JSON, and give the exit status."""
-    options = _options().parse_args(arguments)
+    parser = argparse.ArgumentParser(prog="python -m bench peers", description=__doc__)
+    parser.add_argument("--quality", action="store_true", required=True, help="what they join")
+    parser.add_argument("--data", type=Path, required=True, help="folder with pairs/")
+    parser.add_argument("--part", choices=PARTS, default="all", help="which rows, by their id")
+    parser.add_argument("--cache", type=Path, default=default_cache_dir(), help="keeps vectors")
+    parser.add_argument("--json", action="store_true", help="print JSON lines")
+    options = parser.parse_args(arguments)
     files = [options.data / "pairs" / f"{name}.jsonl" for name in SETS]
     pairs = [
         pair
@@ -117,10 +123,10 @@ def main(arguments: Sequence[str]) -> int:
         rows = compare_rules(pairs, options.cache, show)
     if options.json:
         for row in rows:
-            line = {"rule": row.rule, "source": row.source, **row.counts.document(CONFIDENCE)}
-            sys.stdout.write(orjson.dumps(line).decode() + "\n")
+            figures = row.counts.document(CONFIDENCE)
+            print_line({"rule": row.rule, "source": row.source, **figures})
     else:
-        Console(width=None if sys.stdout.isatty() else 160).print(as_table(rows))
+        print_wide(as_table(rows))
     return 0
 
 
@@ -131,12 +137,9 @@ def compare_rules(
     presets = map(load_policy, preset_names())
     policies = [policy for policy in presets if policy.model == DEFAULT_MODEL]
     engine = load_engine(cache_dir=cache)
-    kept = KeptVectors(cache / "bench-vectors.sqlite", engine)
-    try:
+    with closing(KeptVectors(cache / "bench-vectors.sqlite", engine)) as kept:
         vectors = TrialVectors(kept)
         vectors.prepare({text for pair in pairs for text in (pair.a, pair.b)}, progress)
-    finally:
-        kept.close()
     scores = [cosine(*(found.vector for found in vectors.embed([p.a, p.b]))) for p in pairs]
     rows = []
     for rule in PEERS:
@@ -166,9 +169,8 @@ def as_table(rows: Sequence[Row]) -> Table:
         caption=f"bound: one-sided {CONFIDENCE:.0%} (Clopper-Pearson); wrong of joined "
         "depends on the mix of these pairs. Exact repeats and pairs labelled related are left out.",
     )
-    table.add_column("rule", no_wrap=True)
-    for heading in ("false joins", "bound", "found", "wrong of joined", "asked: different", "same"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    columns = ("false joins", "bound", "found", "wrong of joined", "asked: different", "same")
+    add_columns(table, ("rule",), columns)
     for row in rows:
         found = row.counts.document(CONFIDENCE)
         table.add_row(
@@ -185,13 +187,3 @@ def as_table(rows: Sequence[Row]) -> Table:
 
 def _trigrams(word: str) -> set[str]:
     return {word[start : start + 3] for start in range(max(len(word) - 2, 1))}
-
-
-def _options() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bench peers", description=__doc__)
-    parser.add_argument("--quality", action="store_true", required=True, help="what they join")
-    parser.add_argument("--data", type=Path, required=True, help="folder with pairs/")
-    parser.add_argument("--part", choices=PARTS, default="all", help="which rows, by their id")
-    parser.add_argument("--cache", type=Path, default=default_cache_dir(), help="keeps vectors")
-    parser.add_argument("--json", action="store_true", help="print JSON lines")
-    return parser

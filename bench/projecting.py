@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from bench.figure import Measured, Scale
 from bench.filling import fill
-from bench.scratch import OwnedText, ScratchStore, scratch_store
+from bench.scratch import OwnedText, ScratchStore, of_owners, scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest import Palimpsest
@@ -28,7 +28,7 @@ UNMERGED = 24
 
 
 def _texts_of_owners(count: int) -> Iterator[OwnedText]:
-    return ((f"owner {n % OWNERS}", text) for n, text in enumerate(islice(sentences(), count)))
+    return of_owners(islice(sentences(), count), OWNERS)
 
 
 def _filled(store: ScratchStore, count: int) -> None:

@@ -12,6 +12,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -21,6 +22,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from bench.printing import add_columns
+from bench.rows import read_rows
 from bench.vectors import KeptVectors
 from palimpsest.contracts.policy import CosineCheck, Policy, TokenCheck
 from palimpsest.evaluation.rates import upper_bound
@@ -100,10 +103,9 @@ class Counts:
 
 def read_pairs(file: Path, part: str = "all") -> list[Pair]:
     """The pairs of a file except `related` ones; `develop` is seven tenths, `check` the rest."""
-    rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
     return [
         Pair(row["a"], row["b"], row["label"] == "duplicate")
-        for row in rows
+        for row in read_rows(file)
         if row["label"] != "related" and part in ("all", part_of(row["id"]))
     ]
 
@@ -191,9 +193,7 @@ def earned(seen: Iterable[Seen], policy: Policy) -> dict[str, tuple[int, int]]:
 def as_edits(found: Mapping[str, tuple[int, int]]) -> Table:
     """A table of what each edit of the guard earned, one row each."""
     table = Table(title="Duplicates joined, by the edits that explain them")
-    table.add_column("edit", no_wrap=True)
-    table.add_column("joined", justify="right")
-    table.add_column("by it alone", justify="right")
+    add_columns(table, ("edit",), ("joined", "by it alone"))
     for name, (joined, alone) in found.items():
         table.add_row(name, str(joined), str(alone))
     return table
@@ -233,7 +233,10 @@ def as_json(
 ) -> str:
     """All counts and rates, by set and rule, and what each edit earned."""
     rows = {
-        name: {rule: _with_rates(counts) for rule, counts in zip(_rules(policy), both, strict=True)}
+        name: {
+            rule: _with_rates(counts)
+            for rule, counts in zip((policy.name, "store-time"), both, strict=True)
+        }
         for name, both in found.items()
     }
     by_edit = {name: {"joined": one, "alone": alone} for name, (one, alone) in edits.items()}
@@ -250,19 +253,33 @@ def as_table(found: dict[str, tuple[Counts, Counts]], policy: Policy) -> Table:
         "reach: of the duplicates that no rule joined. Exact repeats are apart: "
         f"{exact.exact_distinct} must-not-merge pairs, {exact.exact_duplicates} duplicates.",
     )
-    table.add_column("set", no_wrap=True)
-    table.add_column("rule", no_wrap=True)
-    for heading in ("false merges", "bound", "duplicates", "recall", "asked", "reach"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    columns = ("false merges", "bound", "duplicates", "recall", "asked", "reach")
+    add_columns(table, ("set", "rule"), columns)
     for name, both in found.items():
-        for rule, counts in zip(_rules(policy), both, strict=True):
-            table.add_row(name, rule, *_cells(counts))
+        for rule, counts in zip((policy.name, "store-time"), both, strict=True):
+            table.add_row(
+                name,
+                rule,
+                f"{counts.false_merges}/{counts.distinct}",
+                f"{counts.false_merge_bound:.2%}",
+                f"{counts.joined}/{counts.duplicates}",
+                f"{counts.recall:.1%}",
+                f"{counts.asked:.1%}",
+                f"{counts.reach:.1%}",
+            )
     return table
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and give the exit status."""
-    options = _options().parse_args(arguments)
+    parser = argparse.ArgumentParser(prog="python -m bench.quality", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder with pairs/")
+    parser.add_argument("--policy", default="standard", help="a preset, or a policy file")
+    parser.add_argument("--part", choices=PARTS, default="all", help="which rows, by their id")
+    parser.add_argument("--cache", type=Path, default=default_cache_dir(), help="keeps vectors")
+    parser.add_argument("--to", type=Path, help="measure nothing: write these rows to this file")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(arguments)
     if options.to is not None:
         write_part(options.data, options.part, options.to)
         return 0
@@ -291,44 +308,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _embed(sets: Iterable[list[Pair]], policy: Policy, cache: Path) -> dict[str, Embedding]:
     texts = {text for pairs in sets for pair in pairs for text in (pair.a, pair.b)}
-    kept = KeptVectors(cache / "bench-vectors.sqlite", load_engine(policy.model, cache_dir=cache))
-    try:
-        with Progress(console=Console(stderr=True), transient=True) as progress:
-            task = progress.add_task("embedding", total=len(texts))
-            return kept.of(texts, lambda more: progress.advance(task, more))
-    finally:
-        kept.close()
-
-
-def _options() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bench.quality", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder with pairs/")
-    parser.add_argument("--policy", default="standard", help="a preset, or a policy file")
-    parser.add_argument("--part", choices=PARTS, default="all", help="which rows, by their id")
-    parser.add_argument("--cache", type=Path, default=default_cache_dir(), help="keeps vectors")
-    parser.add_argument("--to", type=Path, help="measure nothing: write these rows to this file")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
-
-
-def _rules(policy: Policy) -> tuple[str, str]:
-    return policy.name, "store-time"
+    engine = load_engine(policy.model, cache_dir=cache)
+    with (
+        closing(KeptVectors(cache / "bench-vectors.sqlite", engine)) as kept,
+        Progress(console=Console(stderr=True), transient=True) as progress,
+    ):
+        task = progress.add_task("embedding", total=len(texts))
+        return kept.of(texts, lambda more: progress.advance(task, more))
 
 
 def _with_rates(counts: Counts) -> dict[str, float]:
     rates = {"recall": counts.recall, "reach": counts.reach, "asked": counts.asked}
     return asdict(counts) | {name: round(rate, 4) for name, rate in rates.items()}
-
-
-def _cells(counts: Counts) -> list[str]:
-    return [
-        f"{counts.false_merges}/{counts.distinct}",
-        f"{counts.false_merge_bound:.2%}",
-        f"{counts.joined}/{counts.duplicates}",
-        f"{counts.recall:.1%}",
-        f"{counts.asked:.1%}",
-        f"{counts.reach:.1%}",
-    ]
 
 
 def _is_exact(seen: Seen) -> bool:

@@ -9,23 +9,23 @@ from __future__ import annotations
 import argparse
 import logging
 import random
-import sys
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from itertools import product
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid5
 
-import orjson
 from msgspec import structs
-from rich.console import Console
 from rich.table import Table
 
 from bench.designs import BEGIN, DESIGNS, Clock, Driven, KnownTexts, LabelJudge, Row
 from bench.embedding import distinct
-from bench.scratch import scratch_store
+from bench.printing import print_line, print_wide
+from bench.rows import shipped_rows
+from bench.scratch import scratch_folder, scratch_store
 from bench.vectors import KeptVectors
 from palimpsest import Palimpsest
 from palimpsest.contracts.evidence import Answer
@@ -74,9 +74,7 @@ NAMES = {
 SESSIONS, SESSION_ROWS = 50, 20
 OF_OTHERS = ("i ", "i'", "my ")
 """How rows begin in which other people speak of themselves: left out, because *I* is the owner."""
-FACTS = [
-    orjson.loads(line) for line in Path(__file__).with_name("day.jsonl").read_bytes().splitlines()
-]
+FACTS = shipped_rows("day.jsonl")
 """The facts of 31 days, one of them in German and one in Japanese, each in five wordings, with a
 question. `after` is the fact after a change, if it changes. On twenty days some facts have texts
 `near` them, which state something else."""
@@ -206,14 +204,9 @@ def run_one(
     with scratch_store(engine, clock, policy) as store:
         driven = Told(store, clock, policy, judge)
         if named:
-            asked = str(uuid5(NAMESPACE, "names"))
-            store.ask(
-                [
-                    SetNamesRequest(
-                        request_id=asked, owner_id=OWNER, names=(*NAMES[day], "the user", "I")
-                    )
-                ]
-            )
+            names = (*NAMES[day], "the user", "I")
+            request_id = str(uuid5(NAMESPACE, "names"))
+            store.ask([SetNamesRequest(request_id=request_id, owner_id=OWNER, names=names)])
         for start in range(0, len(said), SESSION_ROWS):
             part = said[start : start + SESSION_ROWS]
             driven.run_day(part, [(OWNER, part[0].said["session_id"])])
@@ -223,7 +216,8 @@ def run_one(
         ledger = driven.ledger(OWNER)
         homes: dict[str, set[str]] = {}
         for row in said:
-            homes.setdefault(ledger.entries[row.id].memory.id, set()).add(_fact(row, gold))
+            fact = str(gold[row.id][0]) if row.id in gold else row.said["text"]
+            homes.setdefault(ledger.entries[row.id].memory.id, set()).add(fact)
         about = {ledger.entries[one].memory.id for one in gold}
         near = {text for fact in FACTS if fact["day"] == day for text in fact.get("near", ())}
         store.projections.show()
@@ -243,10 +237,6 @@ def run_one(
             judged=judge.pairs,
             pending=sum(bool(entry.open) for entry in ledger.entries.values()),
         )
-
-
-def _fact(row: Row, gold: dict[str, Gold]) -> str:
-    return str(gold[row.id][0]) if row.id in gold else row.said["text"]
 
 
 def _recalled(day: str, folder: Path, now: datetime) -> tuple[tuple[str, ...], int]:
@@ -274,12 +264,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run every preset on days of one person each; print a table."""
     parser = argparse.ArgumentParser(prog="python -m bench day", description=__doc__)
     parser.add_argument("--data", type=Path, help="a folder with streams/; default: made-up rows")
-    parser.add_argument(
-        "--presets",
-        nargs="+",
-        choices=[*DESIGNS, "multilingual"],
-        help="default: those of the default model",
-    )
+    choices, default = [*DESIGNS, "multilingual"], "default: those of the default model"
+    parser.add_argument("--presets", nargs="+", choices=choices, help=default)
     parser.add_argument("--days", nargs="+", choices=NAMES, default=["home", "work"])
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     asked = parser.parse_args(arguments)
@@ -290,41 +276,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--presets: these use several models")
     engine = load_engine(model)
     results: list[Remembered] = []
-    with TemporaryDirectory() as folder:
-        kept = KeptVectors(Path(folder) / "vectors.sqlite", engine)
+    with (
+        scratch_folder() as folder,
+        closing(KeptVectors(folder / "vectors.sqlite", engine)) as kept,
+    ):
         for day in asked.days:
             texts = {row.said["text"] for row in rows(day, asked.data)[0]}
             known = KnownTexts(engine, kept.of(texts))
             for preset in presets:
-                for judged in (False, True)[: 1 + load_policy(preset).judge.enabled]:
-                    for named in (False, True):
-                        results.append(
-                            run_one(day, preset, known, asked.data, judged=judged, named=named)
-                        )
-                        if asked.json:
-                            sys.stdout.write(orjson.dumps(asdict(results[-1])).decode() + "\n")
-                            sys.stdout.flush()
-        kept.close()
+                judges = (False, True)[: 1 + load_policy(preset).judge.enabled]
+                for judged, named in product(judges, (False, True)):
+                    one = run_one(day, preset, known, asked.data, judged=judged, named=named)
+                    results.append(one)
+                    if asked.json:
+                        print_line(asdict(one))
     if not asked.json:
-        Console(width=None if sys.stdout.isatty() else 160).print(_table(results))
+        print_wide(_table(results))
     return 0
 
 
 def _table(results: Sequence[Remembered]) -> Table:
-    shown = Table(title="A day of an agent")
-    for name in (
-        "day",
-        "preset",
-        "judge",
-        "names",
-        "memories",
-        "mixed",
-        "corrections",
-        "kept",
-        "judged",
-    ):
-        shown.add_column(name)
-    shown.add_column("lost")
+    headings = "day preset judge names memories mixed corrections kept judged lost".split()
+    shown = Table(*headings, title="A day of an agent")
     for one in results:
         answers = sum(fact["day"] == one.day and "after" in fact for fact in FACTS)
         cells: list[Any] = [one.day, one.preset, "yes" if one.judge else "-"]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import random
-import tempfile
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from bench.figure import Measured, Scale
 from bench.janitor import distinct_texts
-from palimpsest import Palimpsest
-from palimpsest.streams.policies import load_policy
+from bench.opened import scratch_palimpsest
 
 RUNS = 3
 SIZES = ((1_000, 1.0), (10_000, 10.0))
@@ -34,22 +31,14 @@ def _over(scale: Scale, count: int, most: float) -> Measured:
     for number in range(RUNS):
         chance = random.Random(number)
         rows = [{"owner_id": "one", "text": text, "importance": chance.random()} for text in texts]
-        with (
-            tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder,
-            Palimpsest.open(Path(folder) / "store", policy=load_policy("importance")) as store,
-        ):
+        with scratch_palimpsest(policy="importance") as store:
             store.submit(rows)
             store.status()
             begun = time.perf_counter()
             answer = store.dedupe(due=datetime.now(UTC))
             seconds.append(time.perf_counter() - begun)
     figures = answer["runs"][0]["figures"]
-    return Measured(
-        f"a run by importance over {count} memories",
-        "s",
-        seconds,
-        most,
-        at_most=True,
-        note="no two are equally important, so nothing is embedded",
-        beside={"joined": float(len(answer["joined"])), "inside_ms": figures["duration_ms"]},
-    )
+    name = f"a run by importance over {count} memories"
+    note = "no two are equally important, so nothing is embedded"
+    beside = {"joined": float(len(answer["joined"])), "inside_ms": figures["duration_ms"]}
+    return Measured(name, "s", seconds, most, at_most=True, note=note, beside=beside)

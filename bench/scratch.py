@@ -6,7 +6,7 @@ import gc
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -58,7 +58,7 @@ class ScratchStore:
             Owners(self.log),
             policy or load_policy("standard"),
             lambda: self._embedder,
-            clock or _now,
+            clock or (lambda: datetime.now(UTC)),
             self.projections,
         )
         self.session.begin()
@@ -88,8 +88,16 @@ class ScratchStore:
         self.log.close()
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder that is removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
+        yield Path(folder)
+
+
+def of_owners(texts: Iterable[str], owners: int) -> Iterator[OwnedText]:
+    """The texts, each of the next owner in turn."""
+    return ((f"owner {number % owners}", text) for number, text in enumerate(texts))
 
 
 @contextmanager
@@ -99,10 +107,6 @@ def scratch_store(
     policy: Policy | None = None,
 ) -> Iterator[ScratchStore]:
     """A store that is removed afterwards."""
-    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
-        store = ScratchStore(Path(folder), engine, clock, policy)
-        try:
-            yield store
-        finally:
-            store.close()
-            gc.collect()
+    with scratch_folder() as folder, closing(ScratchStore(folder, engine, clock, policy)) as store:
+        yield store
+    gc.collect()

@@ -12,7 +12,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -28,10 +27,11 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from bench.figure import Measured, Scale
+from bench.opened import OWNER, ms, row
+from bench.scratch import scratch_folder
 from bench.sentences import sentences
 from palimpsest import Palimpsest
 
-OWNER = "owner"
 CLIENTS = 32
 WARM = 20
 REST_SECONDS = 0.1
@@ -113,11 +113,10 @@ def serve(scale: Scale) -> list[Measured]:
     """Measure all figures of a server."""
     held, rounds = scale.of(100, 10_000, 10_000), scale.of(10, 200, 500)
     texts = sentences()
-    scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
-    with scratch as folder:
-        own, served = Path(folder) / "own", Path(folder) / "served" / "store"
+    with scratch_folder() as folder:
+        own, served = folder / "own", folder / "served" / "store"
         with Palimpsest.open(own, wait="visible") as store:
-            store.submit([_row(text) for text in islice(texts, held)], source="bench")
+            store.submit([row(text) for text in islice(texts, held)], source="bench")
         shutil.copytree(own, served)
         with Palimpsest.open(own) as store, serving(served) as server:
             idle = _resident_mb(server.pid)
@@ -141,7 +140,7 @@ def _one_by_one(
     """Milliseconds of calls in turns: in process, over HTTP, over MCP."""
     doors: tuple[Door, ...] = ("HTTP", "MCP")
     own: dict[What, Callable[[str], object]] = {
-        "add": lambda text: store.submit(_row(text)),
+        "add": lambda text: store.submit(row(text)),
         "search": partial(store.recall, OWNER),
     }
     reach = {("add", "HTTP"): 2.0, ("add", "MCP"): 4.0, ("search", "MCP"): 4.0}
@@ -149,32 +148,17 @@ def _one_by_one(
     found = []
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
         for what, call in own.items():
-            calls: dict[str, Callable[[str], float]] = {"own": partial(_timed, call)}
+            calls: dict[str, Callable[[str], float]] = {"own": partial(ms, call)}
             for door in doors:
                 calls[door] = partial(_through, process, server, door, what)
             took = _in_turns(calls, texts, rounds)
             facade = float(np.median(took["own"]))
             for door in doors:
                 through = float(np.median(took[door]))
-                found.append(
-                    Measured(
-                        f"one {what} over {door}, p50, beyond the facade's",
-                        "ms",
-                        [through - facade],
-                        reach.get((what, door)),
-                        at_most=True,
-                        note=note,
-                        beside={"facade, ms": facade, "door, ms": through},
-                    )
-                )
+                name, more = f"one {what} over {door}, p50, beyond the facade's", [through - facade]
+                most, beside = reach.get((what, door)), {"facade, ms": facade, "door, ms": through}
+                found.append(Measured(name, "ms", more, most, True, note, beside))
     return found
-
-
-def _timed(call: Callable[[str], object], text: str) -> float:
-    """Milliseconds of a call."""
-    begun = time.perf_counter()
-    call(text)
-    return (time.perf_counter() - begun) * 1e3
 
 
 def _through(
@@ -185,7 +169,7 @@ def _through(
 
 
 def _timed_through(server: Running, door: Door, what: What, text: str) -> float:
-    return _timed(getattr(_connected(server, door), what), text)
+    return ms(getattr(_connected(server, door), what), text)
 
 
 @cache
@@ -219,9 +203,7 @@ def _at_once(
         for door, reach in reaches.items():
             ratios, beside = [], {}
             for _ in range(3):
-                own = _rate(
-                    lambda _: lambda text: store.submit(_row(text)), [*islice(texts, count)]
-                )
+                own = _rate(lambda _: lambda text: store.submit(row(text)), [*islice(texts, count)])
                 through = process.submit(_rate_over, server, door, [*islice(texts, count)]).result()
                 ratios.append(through / own)
                 beside = {"facade, adds/s": own, "door, adds/s": through}
@@ -252,7 +234,3 @@ def _rate(made: Callable[[int], Callable[[str], object]], texts: Sequence[str]) 
 def _resident_mb(pid: int) -> float:
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
-def _row(text: str) -> dict[str, str]:
-    return {"owner_id": OWNER, "text": text}

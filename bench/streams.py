@@ -18,6 +18,7 @@ from uuid import uuid4
 from rich.console import Console
 from rich.table import Table
 
+from bench.rows import batched, read_rows
 from palimpsest import Palimpsest
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.identity import candidate_id
@@ -47,23 +48,21 @@ class JudgeWork:
 
 def gold_of(file: Path) -> dict[str, str]:
     """The gold cluster of each candidate; ids are derived from the row's number."""
-    rows = (json.loads(line) for line in file.read_text().splitlines())
     return {
         candidate_id(row["owner_id"], FILE.name, str(number)): row["gold_cluster"]
-        for number, row in enumerate(rows)
+        for number, row in enumerate(read_rows(file))
     }
 
 
 def ingest(store: Palimpsest, file: Path) -> Summary:
     """Offer every row without its label."""
-    rows = [json.loads(line) for line in file.read_text().splitlines()]
-    numbered = [
-        {"owner_id": row["owner_id"], "text": row["text"], "id": str(number)}
-        for number, row in enumerate(rows)
-    ]
     summary = Summary()
-    for start in range(0, len(numbered), 512):
-        summary.add(store.submit(numbered[start : start + 512], source=FILE.name))
+    for rows in batched(enumerate(read_rows(file)), 512):
+        numbered = [
+            {"owner_id": row["owner_id"], "text": row["text"], "id": str(number)}
+            for number, row in rows
+        ]
+        summary.add(store.submit(numbered, source=FILE.name))
     return summary
 
 
@@ -104,7 +103,11 @@ def verdicts_of(candidate: str, asked: Sequence[str], gold: dict[str, str]) -> t
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print precision and recall, pair by pair and B-cubed."""
-    options = _options().parse_args(arguments)
+    parser = argparse.ArgumentParser(prog="python -m bench.streams", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder with streams/")
+    parser.add_argument("--policy", default="standard", help="a preset, or a policy file")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(arguments)
     console = Console(stderr=True)
     file = options.data / FILE
     gold = gold_of(file)
@@ -145,14 +148,6 @@ def as_table(gold: dict[str, str], alone: Found, judged: Found) -> Table:
         )
         table.add_row(name, f"{found.memories:,}", *(f"{rate:.4f}" for rate in rates))
     return table
-
-
-def _options() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bench.streams", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder with streams/")
-    parser.add_argument("--policy", default="standard", help="a preset, or a policy file")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
 
 
 if __name__ == "__main__":

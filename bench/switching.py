@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -15,14 +13,13 @@ from pathlib import Path
 from bench.deciding import resident
 from bench.figure import Measured, Scale
 from bench.filling import fill
+from bench.opened import writer_with
+from bench.scratch import of_owners, scratch_folder
 from bench.sentences import sentences
 from bench.stub import StubEngine
-from palimpsest.backends.embedded import EmbeddedWriter
 from palimpsest.backends.paths import LOG_FILE
-from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.jobs.embed import embed_ahead, switch_model
-from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 
@@ -38,11 +35,9 @@ class OtherEngine(StubEngine):
 def switch(scale: Scale) -> list[Measured]:
     """Seconds and memory of each step, each in its own process, like a command."""
     count = scale.of(2_000, 100_000, 100_000)
-    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as scratch:
-        folder = Path(scratch)
+    with scratch_folder() as folder:
         with Log.create(folder / LOG_FILE) as log:
-            texts = ((f"owner {n % OWNERS}", t) for n, t in enumerate(islice(sentences(), count)))
-            fill(log, texts, load_policy("standard"))
+            fill(log, of_owners(islice(sentences(), count), OWNERS), load_policy("standard"))
         killed_at = _killed(folder, count // 2)
         embedded, embedding, most = _in_process(folder, "embed")
         _, switching, most_switching = _in_process(folder, "switch")
@@ -94,7 +89,7 @@ def _started(folder: Path, what: str) -> tuple[BaseProcess, Connection]:
 
 def _work(folder: Path, what: str, told: Connection) -> None:
     engine = OtherEngine()
-    with _writer(folder, engine) as writer:
+    with closing(writer_with(engine, Log.open(folder / LOG_FILE))) as writer:
         begun, texts = time.process_time(), 0
         if what == "embed":
             try:
@@ -109,14 +104,3 @@ def _work(folder: Path, what: str, told: Connection) -> None:
         else:
             switch_model(writer, engine.model, None, None)
         told.send((texts, time.process_time() - begun, resident()))
-
-
-@contextmanager
-def _writer(folder: Path, engine: StubEngine) -> Iterator[EmbeddedWriter]:
-    log = Log.open(folder / LOG_FILE)
-    reader = Reader(folder, log, load_policy("standard"), lambda: Embedder(engine))
-    writer = EmbeddedWriter(reader)
-    try:
-        yield writer
-    finally:
-        writer.close()

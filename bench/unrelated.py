@@ -9,27 +9,23 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.table import Table
 
 from bench.correcting import CORRECTIONS
+from bench.printing import print_wide
 from bench.remembering import FACTS
+from bench.rows import read_rows, shipped_rows
 from palimpsest.streams.embedder import Engine, load_engine
 from palimpsest.streams.embedder.scores import MIN_SCORES
 
 SHOWN = 5
-QUESTIONS = [
-    orjson.loads(line)
-    for line in Path(__file__).with_name("questions.jsonl").read_bytes().splitlines()
-]
+QUESTIONS = shipped_rows("questions.jsonl")
 """Questions, with a pattern of the texts that answer them (`answered_by`), or with the `fact`."""
 OF_ONE = frozenset("pet diet phone time address preference".split())
 """Kinds of corrections about whose subjects the extractors have remembered nothing."""
@@ -89,8 +85,7 @@ def asked(data: Path) -> Iterator[Asked]:
 
 def _people(data: Path) -> Iterator[list[str]]:
     texts: dict[str, dict[str, None]] = {}
-    for line in (data / "streams/multi_extractor.jsonl").read_bytes().splitlines():
-        row = orjson.loads(line)
+    for row in read_rows(data / "streams/multi_extractor.jsonl"):
         texts.setdefault(row["owner_id"], {})[row["text"]] = None
     return map(list, texts.values())
 
@@ -143,5 +138,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
             one = cut(near, unanswered, round(chosen + step, 4))
             cells = (f"{one.score:g}", f"{one.lost:.1%}", f"{one.shown:.2f}", f"{one.silent:.0%}")
             table.add_row(*cells, style="bold" if step == 0.0 else "")
-        Console(width=None if sys.stdout.isatty() else 100).print(table)
+        print_wide(table, 100)
     return 0

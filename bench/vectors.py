@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from bench.rows import batched
 from palimpsest.streams.embedder import Embedding, Engine
 
 _BATCH = 1024
@@ -47,7 +48,7 @@ class KeptVectors:
         """The embedding of each text; `progress` is called with the number of newly ready ones."""
         found = {text: kept for text in texts if (kept := self._look_up(text))}
         progress(len(found))
-        for batch in _batches(sorted(set(texts) - found.keys(), key=len)):
+        for batch in batched(sorted(set(texts) - found.keys(), key=len), _BATCH):
             made = dict(zip(batch, self._engine.embed(batch), strict=True))
             self._keep(made)
             found |= made
@@ -91,8 +92,3 @@ class KeptVectors:
 
 def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
-
-
-def _batches(texts: list[str]) -> Iterator[list[str]]:
-    for start in range(0, len(texts), _BATCH):
-        yield texts[start : start + _BATCH]

@@ -5,23 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from statistics import median
 
 from bench.embedding import distinct
 from bench.figure import Measured, Scale
 from bench.judge import service
-from bench.scratch import OwnedText, inputs
+from bench.opened import writer_with
+from bench.scratch import OwnedText, inputs, scratch_folder
 from palimpsest.backends.embedded import EmbeddedWriter
 from palimpsest.backends.paths import LOG_FILE
-from palimpsest.backends.reader import Reader
-from palimpsest.streams.embedder import Embedder, Engine, load_engine
+from palimpsest.streams.embedder import Engine, load_engine
 from palimpsest.streams.log.log import Log
-from palimpsest.streams.policies import load_policy
 
 ROUNDS = 3
 DELAY = 2.0
@@ -68,15 +66,11 @@ def _with_gray(texts: Sequence[OwnedText]) -> list[OwnedText]:
 
 @contextmanager
 def _store(engine: Engine) -> Iterator[EmbeddedWriter]:
-    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
-        path = Path(folder)
-        log = Log.create(path / LOG_FILE)
-        reader = Reader(path, log, load_policy("standard"), lambda: Embedder(engine))
-        writer = EmbeddedWriter(reader)
-        try:
-            yield writer
-        finally:
-            writer.close()
+    with (
+        scratch_folder() as folder,
+        closing(writer_with(engine, Log.create(folder / LOG_FILE))) as writer,
+    ):
+        yield writer
 
 
 def _rate(

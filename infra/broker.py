@@ -14,10 +14,10 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
 from typing import Self
 
 from infra.distribution import Distribution, NotAvailableError, cache_folder, fill, locked, obtain
@@ -106,12 +106,7 @@ class Broker:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def start(self, *, options: tuple[str, ...] = ()) -> None:
@@ -124,11 +119,12 @@ class Broker:
             return
         distribution = self._distribution or distribution_with_archive()
         settings = self._prepare(distribution.template)
-        words = (*MEMORY, *_sharing(distribution), *options, "kafka.Kafka", str(settings))
+        shared = (f"-XX:SharedArchiveFile={distribution.archive}", "-Xshare:auto")
+        words = (*MEMORY, *(shared if distribution.archive.exists() else ()), *options)
         with self.log.open("ab") as log:
             # Its own session, so that Ctrl-C reaches only the caller, which then stops it properly.
             self._process = subprocess.Popen(
-                distribution.command(*words),
+                distribution.command(*words, "kafka.Kafka", str(settings)),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -177,15 +173,11 @@ class Broker:
             if ended is not None or time.monotonic() > last:
                 self.kill()
                 what = f"did not start in {STARTING_SECONDS:g} s" if ended is None else "ended"
-                words = self._last_words(offset)
+                lines = self._log_since(offset).decode(errors="replace").splitlines()
+                wrong = [line for line in lines if " INFO " not in line] or lines
+                words = "\n".join(wrong[-30:])
                 raise BrokerError(f"the Kafka broker {what}; {self.log} ends with:\n{words}")
             time.sleep(0.02)
-
-    def _last_words(self, since: int) -> str:
-        """The end of its log: only warnings and errors, if there are any."""
-        lines = self._log_since(since).decode(errors="replace").splitlines()
-        wrong = [line for line in lines if " INFO " not in line]
-        return "\n".join((wrong or lines)[-30:])
 
     def _log_since(self, since: int) -> bytes:
         with self.log.open("rb") as log:
@@ -212,28 +204,15 @@ def _archive(distribution: Distribution, archive: Path) -> None:
         raise NotAvailableError("the JVM wrote no class archive at its end")
 
 
-def _sharing(distribution: Distribution) -> tuple[str, ...]:
-    if not distribution.archive.exists():
-        return ()
-    return (f"-XX:SharedArchiveFile={distribution.archive}", "-Xshare:auto")
-
-
 def free_port(*taken: int) -> int:
     """A free port of the loopback."""
     for port in random.sample(PORTS, 100):
-        with socket.socket() as attempt:
+        with socket.socket() as attempt, suppress(OSError):
             attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if port not in taken and _can_bind(attempt, port):
+            if port not in taken:
+                attempt.bind(("127.0.0.1", port))
                 return port
     raise BrokerError(f"no free port between {PORTS.start} and {PORTS.stop}")
-
-
-def _can_bind(attempt: socket.socket, port: int) -> bool:
-    try:
-        attempt.bind(("127.0.0.1", port))
-    except OSError:
-        return False
-    return True
 
 
 def main() -> None:

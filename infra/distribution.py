@@ -57,13 +57,14 @@ class Distribution:
 
     def command(self, *words: str) -> list[str]:
         """The java command on Kafka's jars; `words` are options, a class and its arguments."""
-        return [self.java, f"-Dlog4j2.configurationFile={LOGGING}", "-cp", f"{self.lib}/*", *words]
+        return self._on(f"{self.lib}/*", *words)
 
     def tool(self, name: str) -> list[str]:
         """The command of one of Kafka's tools, by the name of its class."""
-        jars = f"{self.lib}/*:{self.tools}/*"
-        log = f"-Dlog4j2.configurationFile={LOGGING}"
-        return [self.java, log, "-cp", jars, f"org.apache.kafka.tools.{name}"]
+        return self._on(f"{self.lib}/*:{self.tools}/*", f"org.apache.kafka.tools.{name}")
+
+    def _on(self, jars: str, *words: str) -> list[str]:
+        return [self.java, f"-Dlog4j2.configurationFile={LOGGING}", "-cp", jars, *words]
 
 
 def cache_folder() -> Path:

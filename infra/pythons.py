@@ -62,19 +62,12 @@ def _number(version: str) -> list[int]:
 def interpreter(version: str) -> str | None:
     """A command that runs this version: from the search path, or installed by pyenv; else None."""
     name = f"python{version}"
-    return next((one for one in _found(name, version) if _is(one, version)), None)
-
-
-def _found(name: str, version: str) -> list[str]:
-    on_path = shutil.which(name)
     by_pyenv = _output_of("pyenv", "latest", version)
     prefix = _output_of("pyenv", "prefix", by_pyenv) if by_pyenv else None
-    return [*([on_path] if on_path else ()), *([str(Path(prefix, "bin", name))] if prefix else ())]
-
-
-def _is(command: str, version: str) -> bool:
-    """Whether a command runs this version: pyenv also has shims for versions not selected."""
-    return _output_of(command, "-c", "import sys; print('%d.%d' % sys.version_info[:2])") == version
+    found = (shutil.which(name), str(Path(prefix, "bin", name)) if prefix else None)
+    # pyenv also has shims for versions not selected.
+    says = ("-c", "import sys; print('%d.%d' % sys.version_info[:2])")
+    return next((one for one in found if one and _output_of(one, *says) == version), None)
 
 
 def _output_of(*command: str) -> str | None:

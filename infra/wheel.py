@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import PIPE
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
@@ -145,25 +146,18 @@ class Installed:
 
     def script(self, name: str, *words: str, said: str = "", **variables: str) -> str:
         """The output of an installed command, with `said` as its input."""
-        command = [str(self._bin / name), *words]
-        variables = {**os.environ, **variables}
+        command, env = [str(self._bin / name), *words], {**os.environ, **variables}
         done = subprocess.run(
-            command,
-            check=True,
-            cwd=self.folder,
-            env=variables,
-            input=said,
-            stdout=subprocess.PIPE,
-            text=True,
+            command, check=True, cwd=self.folder, env=env, input=said.encode(), stdout=PIPE
         )
-        return done.stdout
+        return done.stdout.decode()
 
     @contextmanager
     def serving(self, store: str) -> Iterator[Path]:
         """Serve a store while the block runs; gives the store's folder."""
         command = [str(self._bin / "python"), "-m", "palimpsest", "--store", store, "serve"]
         command += ["--port", "0"]
-        with subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE) as server:
+        with subprocess.Popen(command, cwd=self.folder, stdout=PIPE) as server:
             assert server.stdout is not None
             try:
                 if not server.stdout.readline():  # prints its address once it is ready
@@ -172,11 +166,9 @@ class Installed:
             finally:
                 server.terminate()
 
-    def palimpsest(self, *words: str) -> bytes:
+    def palimpsest(self, *words: str) -> str:
         """The output of a `palimpsest` command."""
-        command = [str(self._bin / "python"), "-m", "palimpsest", *words]
-        done = subprocess.run(command, check=True, cwd=self.folder, stdout=subprocess.PIPE)
-        return done.stdout
+        return self.script("python", "-m", "palimpsest", *words)
 
 
 def _bytes(path: Path) -> int:

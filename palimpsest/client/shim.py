@@ -155,7 +155,7 @@ class Shim:
         request = self._note_message(message)
         if isinstance(request, _Request):
             turn = in_order if request.method == "tools/call" else at_once
-            turn.submit(self._answer_one, request)
+            turn.submit(lambda: self._write(self._answer(request), request))
         elif request is not None:
             self._write(request)
 
@@ -183,9 +183,6 @@ class Shim:
             request = self._waiting.get(json.dumps(params.get("requestId")))
             if request is not None and request.method != INITIALIZE:
                 request.cancelled = True
-
-    def _answer_one(self, request: _Request) -> None:
-        self._write(self._answer(request), request)
 
     def _answer_all(self, requests: list[_Request | JsonObject | None]) -> None:
         """Answer a batch in one line, without the requests that were cancelled."""

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.sources.contract import Fields, Item, Kind, SourcePlace, one_of
+from palimpsest.sources.contract import CountedRows, Fields, Item, Kind, SourcePlace, one_of
 from palimpsest.sources.read_only import open_read_only
 
 FILE = "chroma.sqlite3"
@@ -42,27 +42,20 @@ def is_chroma(path: Path) -> bool:
     return (path / FILE).is_file()
 
 
-class ChromaSource:
+class ChromaSource(CountedRows):
     """The entries of a collection: metadata, id and document."""
 
     kind: Kind = "chroma"
 
     def __init__(self, place: SourcePlace) -> None:
         """UsageError if the collection is not named."""
-        self.remarks: list[str] = []
         self._file = place.path / FILE
-        self._done = 0
         with open_read_only(self._file) as connection:
             found = connection.execute("SELECT name, id FROM collections ORDER BY name").fetchall()
             ids = dict(found)
             self.name = one_of([*ids], place.table, "collection")
             self.collection = str(ids[self.name])
             self._total = sum(1 for _ in self._entries(connection))
-
-    @property
-    def share(self) -> float | None:
-        """The share of the entries that was read."""
-        return self._done / self._total if self._total else None
 
     def rows(self) -> Iterator[Item]:
         """Each entry, with its vector if that is in the queue."""

@@ -56,6 +56,18 @@ class Source(Protocol):
         """All rows, the same ones in the same order each time."""
 
 
+class CountedRows:
+    """What a source has that counts the rows read, of a known total."""
+
+    remarks: Sequence[str] = ()
+    _done = _total = 0
+
+    @property
+    def share(self) -> float | None:
+        """The share of the rows that was read."""
+        return self._done / self._total if self._total else None
+
+
 def one_of(names: Sequence[str], wanted: str | None, what: str) -> str:
     """The only name, or the wanted one; UsageError lists the names if that is ambiguous."""
     if wanted is None and len(names) == 1:

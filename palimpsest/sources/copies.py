@@ -212,7 +212,7 @@ def _copy_qdrant(
 ) -> None:
     del mapping
     with _copy_vectors(place, to, edits) as inside:
-        gone = _ids(edits)
+        gone = {str(edit.item["id"]) for edit in edits if isinstance(edit.item, dict)}
         with closing(sqlite3.connect(qdrant.locate_file(inside))) as copy, copy:
             rows = [(row,) for row, point in qdrant.points(copy) if str(point["id"]) in gone]
             copy.executemany("DELETE FROM points WHERE rowid = ?", rows)
@@ -226,13 +226,8 @@ def _copy_chroma(
         collection = chroma.ChromaSource(inside).collection
         with closing(sqlite3.connect(inside.path / chroma.FILE)) as copy, copy:
             topic, last = chroma.topic_of(copy, collection), chroma.last_queued(copy)
-            copy.executemany(
-                _QUEUE,
-                [
-                    (last + number, topic, *_queued(edit, mapping))
-                    for number, edit in enumerate(edits, 1)
-                ],
-            )
+            queued = enumerate((_queued(edit, mapping) for edit in edits), last + 1)
+            copy.executemany(_QUEUE, [(number, topic, *one) for number, one in queued])
 
 
 _QUEUE = """
@@ -267,10 +262,6 @@ def _copy_folder(path: Path, to: Path, *left_out: str) -> None:
     shutil.copytree(path, to, ignore=shutil.ignore_patterns(*left_out))
     for copied in (to, *to.rglob("*")):
         copied.chmod(copied.stat().st_mode | stat.S_IWUSR)
-
-
-def _ids(edits: Sequence[RowEdit]) -> set[str]:
-    return {str(edit.item["id"]) for edit in edits if isinstance(edit.item, dict)}
 
 
 def _record_deletions(history: Path, edits: Sequence[RowEdit]) -> None:

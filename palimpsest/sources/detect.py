@@ -37,7 +37,8 @@ def _folder(place: SourcePlace) -> Source:
     if place.path.name.endswith(SUFFIX) or tables_in(place.path):
         return LanceSource(place)
     within = inside(place)
-    if (source := _vectors(within)) is not None:
+    if _has_vectors(within.path):
+        source = QdrantSource(within) if is_qdrant(within.path) else ChromaSource(within)
         return Mem0Source(source, within.history) if within.history else source
     raise UsageError(
         f"{place.path} is a folder of an unknown kind: name a file, or the folder of a LanceDB,"
@@ -58,9 +59,3 @@ def inside(place: SourcePlace) -> SourcePlace:
 
 def _has_vectors(path: Path) -> bool:
     return is_qdrant(path) or is_chroma(path)
-
-
-def _vectors(place: SourcePlace) -> Source | None:
-    if is_qdrant(place.path):
-        return QdrantSource(place)
-    return ChromaSource(place) if is_chroma(place.path) else None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from palimpsest.contracts.extras import require_extra
-from palimpsest.sources.contract import Item, Kind, SourcePlace, one_of
+from palimpsest.sources.contract import CountedRows, Item, Kind, SourcePlace, one_of
 from palimpsest.streams.intake.parquet import values_of
 
 SUFFIX = ".lance"
@@ -34,11 +34,10 @@ def row_ids(table: Any) -> list[int]:
     return [number for batch in batches for number in batch.column("_rowid").to_pylist()]
 
 
-class LanceSource:
+class LanceSource(CountedRows):
     """The rows of a table as they are now."""
 
     kind: Kind = "lancedb"
-    remarks: Sequence[str] = ()
 
     def __init__(self, place: SourcePlace) -> None:
         """UsageError if the table is not named, or LanceDB is not installed."""
@@ -48,12 +47,6 @@ class LanceSource:
         folder, self.name = locate_table(place)
         self._table = lancedb.connect(folder).open_table(self.name)
         self._total = self._table.count_rows()
-        self._done = 0
-
-    @property
-    def share(self) -> float | None:
-        """The share of the rows that was read."""
-        return self._done / self._total if self._total else None
 
     def rows(self) -> Iterator[Item]:
         """Each row by its columns; vectors as arrays, without null values."""

@@ -135,7 +135,9 @@ def guess_mapping(
     a time, one fitting value is enough, because an unreadable time makes its row invalid. `renames`
     (theirs to ours) take precedence over guesses. UsageError if one names no field of ours.
     """
-    _require_ours(renames.values())
+    for name in renames.values():
+        if name not in NAMES:
+            raise UsageError(f"{name} is not one of our fields: there are {', '.join(NAMES)}")
     columns: defaultdict[str, _Column] = defaultdict(_Column)
     of_mem0 = None
     for row in rows:
@@ -167,12 +169,6 @@ def guess_mapping(
     ]
     derived = [name for name in DERIVED if of_mem0 and name in known]
     return FieldMapping(fields, owner, (*vectors, *derived)), known
-
-
-def _require_ours(fields: Iterable[str]) -> None:
-    for name in fields:
-        if name not in NAMES:
-            raise UsageError(f"{name} is not one of our fields: there are {', '.join(NAMES)}")
 
 
 def _given_names(renames: dict[str, str], known: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -231,7 +227,8 @@ def _could_be(ours: str, value: Any) -> bool:
             vector = as_vector(value)
             return vector is not None and len(vector) >= _SHORTEST_VECTOR
         case "confidence" | "importance":
-            return _is_share(value)
+            number = _number(value)
+            return isinstance(number, float | int) and 0 <= number <= 1
         case "occurred_at" | "expires_at":
             return _is_moment(value)
         case "metadata":
@@ -240,11 +237,6 @@ def _could_be(ours: str, value: Any) -> bool:
             return isinstance(value, list | str)
         case _:
             return not isinstance(value, list | dict)
-
-
-def _is_share(value: Any) -> bool:
-    number = _number(value)
-    return isinstance(number, float | int) and 0 <= number <= 1
 
 
 def _is_moment(value: Any) -> bool:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.sources.contract import Fields, Item, Kind, SourcePlace, one_of
+from palimpsest.sources.contract import CountedRows, Fields, Item, Kind, SourcePlace, one_of
 from palimpsest.sources.read_only import open_read_only
 
 META = "meta.json"
@@ -62,11 +62,10 @@ def locate_file(place: SourcePlace) -> Path:
     return place.path / "collection" / found / STORAGE
 
 
-class QdrantSource:
+class QdrantSource(CountedRows):
     """The points of a collection: payload, id and dense vector."""
 
     kind: Kind = "qdrant"
-    remarks: Sequence[str] = ()
 
     def __init__(self, place: SourcePlace) -> None:
         """UsageError if the collection is ambiguous, or not trusted."""
@@ -75,14 +74,8 @@ class QdrantSource:
             raise UsageError(f"{WHY_TRUST}: confirm it with --trust")
         self.file = locate_file(place)
         self.name = self.file.parent.name
-        self._done = 0
         with open_read_only(self.file) as connection:
             [self._total] = connection.execute("SELECT count(*) FROM points").fetchone()
-
-    @property
-    def share(self) -> float | None:
-        """The share of the points that was read."""
-        return self._done / self._total if self._total else None
 
     def rows(self) -> Iterator[Item]:
         """Each point, in its latest version: older clients wrote a changed point twice."""

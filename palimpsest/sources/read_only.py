@@ -53,7 +53,7 @@ def _connect(file: Path, how: str) -> sqlite3.Connection:
 
 @contextmanager
 def _settled(path: Path) -> Iterator[tuple[Path, str]]:
-    beside = [_beside(path, end) for end in ("-wal", "-journal")]
+    beside = [path.with_name(path.name + end) for end in ("-wal", "-journal")]
     unsettled = [file for file in beside if file.is_file() and file.stat().st_size]
     if unsettled:
         with TemporaryDirectory(prefix="palimpsest-import-") as folder:
@@ -65,7 +65,3 @@ def _settled(path: Path) -> Iterator[tuple[Path, str]]:
             head = whole.read(_WRITE_VERSION + 1)
         # To read a file in WAL mode, SQLite would create a write-ahead log.
         yield path, "immutable=1" if head[_WRITE_VERSION] == _WAL else "mode=ro"
-
-
-def _beside(path: Path, end: str) -> Path:
-    return path.with_name(path.name + end)

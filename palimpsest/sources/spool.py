@@ -10,7 +10,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from types import TracebackType
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -144,12 +143,7 @@ class Spool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._rows.close()
 
     def fill(
@@ -180,15 +174,10 @@ class Spool:
             problem = (wrong.reason, wrong.detail) if wrong else (None, None)
             return (self._size, raw, row.repeat, *(None,) * 10, *problem)
         c = meaning.candidate
+        identity = identity_of(meaning.content)
         return (
             *(self._size, raw, row.repeat, c.owner_id, f"{c.owner_id}\0{c.namespace}"),
-            *(
-                identity_of(meaning.content),
-                c.id,
-                meaning.candidate_id,
-                meaning.fingerprint,
-                c.confidence,
-            ),
+            *(identity, c.id, meaning.candidate_id, meaning.fingerprint, c.confidence),
             c.occurred_at.timestamp() if c.occurred_at else None,
             *(c.text, vector.tobytes() if vector is not None else None, None, None),
         )
@@ -212,8 +201,7 @@ class Spool:
 
     def repeats(self) -> Iterator[Repeat]:
         """Each row that will join one with the same text, in the order of the source."""
-        for owner, old, kept, text in self._rows.execute(_REPEATS):
-            yield Repeat(owner, old, kept, text)
+        return map(Repeat._make, self._rows.execute(_REPEATS))
 
     def samples(self, most: int) -> list[tuple[str, Array]]:
         """Texts with their vectors, sampled evenly from the whole source."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.sources.contract import Item, Kind, SourcePlace, one_of
+from palimpsest.sources.contract import CountedRows, Item, Kind, SourcePlace, one_of
 from palimpsest.sources.read_only import open_read_only
 
 _TABLES = (
@@ -14,36 +14,28 @@ _TABLES = (
 )
 
 
-class SqliteSource:
+class SqliteSource(CountedRows):
     """The rows of a table, or of a query."""
 
     kind: Kind = "sqlite"
-    remarks: Sequence[str] = ()
 
     def __init__(self, place: SourcePlace) -> None:
         """UsageError if the table is ambiguous, or the query does more than read."""
         self._place = place
-        self._done = self._total = 0
         self.name = place.path.name
         with open_read_only(place.path) as connection:
             query = place.query.rstrip("; \t\r\n") if place.query else None
-            self.query = query or self._whole(connection)
+            if query is None:
+                names = [name for (name,) in connection.execute(_TABLES)]
+                table = one_of(names, place.table, "table")
+                self.name = f"{self.name}:{table}"
+                query = f"SELECT * FROM {quoted(table)}"  # noqa: S608 - quoted
+            self.query = query
             try:
-                [counted] = connection.execute(f"SELECT count(*) FROM ({self.query}\n)").fetchone()  # noqa: S608 - the user's own query, on the user's own file
+                counting = f"SELECT count(*) FROM ({self.query}\n)"  # noqa: S608 - the user's own query, on the user's own file
+                [self._total] = connection.execute(counting).fetchone()
             except sqlite3.Error as error:
                 raise UsageError(f"the query fails: {error}") from error
-            self._total = counted
-
-    def _whole(self, connection: sqlite3.Connection) -> str:
-        names = [name for (name,) in connection.execute(_TABLES)]
-        table = one_of(names, self._place.table, "table")
-        self.name = f"{self.name}:{table}"
-        return f"SELECT * FROM {quoted(table)}"  # noqa: S608 - quoted
-
-    @property
-    def share(self) -> float | None:
-        """The share of the rows that was read."""
-        return self._done / self._total if self._total else None
 
     def rows(self) -> Iterator[Item]:
         """Each row by its columns, without null values."""

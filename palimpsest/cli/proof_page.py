@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from palimpsest.charts.charts import Chart, ChartColumn, bin_of, histogram, stacked
@@ -159,15 +159,11 @@ def backtest_page(answer: Mapping[str, Any]) -> str:
         charts=[stacked("changes", title, bars, ("decisions",))] if bars else [],
         tables=backtest_tables(answer),
         wrong=[],
-        differences=[*_differences(answer)],
+        differences=[
+            (f"{change['was']} → {change['would_be']}", map(_difference, change["examples"]))
+            for change in answer["changes"]
+        ],
     )
-
-
-def _differences(answer: Mapping[str, Any]) -> Iterator[tuple[str, Iterator[ComparedExample]]]:
-    """The examples of each change, with the words that differ from the text of either join."""
-    for change in answer["changes"]:
-        name = f"{change['was']} → {change['would_be']}"
-        yield name, (_difference(example) for example in change["examples"])
 
 
 class ComparedExample(NamedTuple):

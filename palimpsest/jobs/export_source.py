@@ -358,9 +358,11 @@ class _Changes:
             self.unknown += 1
             return
         change = cleaned.change(member)
+        # In mem0's rows, hashes and words depend on the text.
+        is_plain = isinstance(row.item, dict) and not row.item.keys() >= MEM0
         if change is not None and change["change"] != "text":
             self._change(row, change, None)
-        elif change is not None and speaks is not None and _is_plain(row.item):
+        elif change is not None and speaks is not None and is_plain:
             self._change(row, change, {speaks: member.face})
         elif member.living and member.differs and member.row_id not in cleaned.keep:
             self.unsaid += change is not None
@@ -395,11 +397,6 @@ class _Changes:
             "changed_rows": changed,
             "rows_left_as_they_are": self.left[: self.most],
         }
-
-
-def _is_plain(item: Item) -> bool:
-    """Whether a row's text can change; in mem0's rows, hashes and words depend on the text."""
-    return isinstance(item, dict) and not item.keys() >= MEM0
 
 
 _TEXTS_STAY = (

@@ -74,7 +74,10 @@ def look_at(
         _refuse_a_wrapping(opened, first, mapping)
         mapping.require(known)
     else:
-        _refuse_what_cannot_be_read(opened, first)
+        raws = [RawRow(row, opened.name) for row in first if isinstance(row, bytes)]
+        if raws and all(isinstance(understand(row), InvalidInputError) for row in raws):
+            told = advice(raws, {}, table="give it a name that ends in .csv")
+            raise UsageError(f"no row of {opened.name} can be read: {told}")
     return MappedSource(place, opened, source or opened.name, mapping, given, known, bool(source))
 
 
@@ -88,14 +91,6 @@ def _refuse_a_wrapping(source: Source, first: Sequence[Item], mapping: FieldMapp
                 f"{source.name} is one object, with its rows inside `{name}`: write these to a file"
                 f" of their own, as `jq .{name}` does"
             )
-
-
-def _refuse_what_cannot_be_read(source: Source, first: Sequence[Item]) -> None:
-    """UsageError if none of the first rows can be read: there is nothing to confirm."""
-    rows = [RawRow(row, source.name) for row in first if isinstance(row, bytes)]
-    if rows and all(isinstance(understand(row), InvalidInputError) for row in rows):
-        told = advice(rows, {}, table="give it a name that ends in .csv")
-        raise UsageError(f"no row of {source.name} can be read: {told}")
 
 
 @contextmanager

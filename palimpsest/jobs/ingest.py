@@ -120,7 +120,9 @@ def to_inputs(
     Warns of unknown fields, which are kept as metadata.
     """
     rows = [*rows]
-    _warn_of_unknown(rows)
+    if unknown := {name for row in rows for name in _unknown_fields(row)}:
+        told = f"{_kept(unknown)}; pass them as `metadata` if that is intended"
+        warnings.warn(told, stacklevel=2)
     counter = RowCounter()
     reading = uuid4().hex
     inputs = []
@@ -131,15 +133,6 @@ def to_inputs(
         meaning = understand(row) if raw else InvalidInputError("not_json", NO_JSON)
         inputs.append(Input(row, meaning, submission))
     return inputs
-
-
-def _warn_of_unknown(rows: Iterable[object]) -> None:
-    """A UserWarning that names unknown fields, which may be misspelt."""
-    unknown = {name for row in rows for name in _unknown_fields(row)}
-    if unknown:
-        warnings.warn(
-            f"{_kept(unknown)}; pass them as `metadata` if that is intended", stacklevel=2
-        )
 
 
 def _unknown_fields(row: object, renames: Mapping[str, str] = NO_RENAMES) -> set[str]:

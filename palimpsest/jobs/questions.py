@@ -16,7 +16,6 @@ from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts import policy
 from palimpsest.contracts.answers import EMBEDDER_DOWN
 from palimpsest.contracts.errors import RefusedError
-from palimpsest.contracts.questions import AnyQuestion
 from palimpsest.streams.core.questions import compose_question, settle_question
 from palimpsest.streams.judge.batching import PATIENCE_SECONDS, Batcher, BatchSettings
 from palimpsest.streams.judge.settings import JudgeSettings
@@ -163,7 +162,9 @@ class TableReading:
                 break
             self._last = row
             key = (row.kind, row.subject)
-            question = None if key in self._in_hand else self._question(row, in_force)
+            asked = settle_question if row.kind == "settle" else compose_question
+            ledger = self._writer.reader.ledger(row.owner_id)
+            question = None if key in self._in_hand else asked(ledger, row.subject, in_force)
             if question is None:
                 continue
             if (name := request_id(question)) in self._left:
@@ -172,12 +173,6 @@ class TableReading:
                 self._in_hand.add(key)
                 found.append(PendingQuestion(question, key))
         return found
-
-    def _question(self, row: Waiting, in_force: policy.Policy) -> AnyQuestion | None:
-        ledger = self._writer.reader.ledger(row.owner_id)
-        if row.kind == "settle":
-            return settle_question(ledger, row.subject, in_force)
-        return compose_question(ledger, row.subject, in_force)
 
     def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
         """Carry out the requests; counts the settled ones, and the refusals by reason."""

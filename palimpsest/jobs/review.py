@@ -138,14 +138,10 @@ def unreviewed(ledger: Ledger) -> Iterator[Edge]:
     for edge in ledger.edges.values():
         automatic = edge.standing and edge.rank in ("rule", "judge")
         reviewable = edge.face == "repeat" or (edge.older.text_lives and edge.newer.text_lives)
-        reviewed = edge.id in ledger.reviews or _is_reinstated(ledger, edge)
-        if automatic and reviewable and not reviewed:
+        stated = statement_on(ledger, edge.newer.id, edge.older.id)
+        kept = stated is not None and not stated.separated and RANKS[stated.rank] >= RANKS["review"]
+        if automatic and reviewable and not (edge.id in ledger.reviews or kept):
             yield edge
-
-
-def _is_reinstated(ledger: Ledger, edge: Edge) -> bool:
-    stated = statement_on(ledger, edge.newer.id, edge.older.id)
-    return stated is not None and not stated.separated and RANKS[stated.rank] >= RANKS["review"]
 
 
 def _confirm_exact(

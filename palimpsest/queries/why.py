@@ -244,7 +244,9 @@ def _separated(reader: Reader, ledger: Ledger, older: Entry, newer: Entry) -> It
         pair, stated = beside, separation(ledger, *beside)
     if stated is None:
         return
-    event = _said_by(reader, stated.event_id)
+    of_request = reader.log.of_request(stated.event_id)
+    recorded = reader.log.find(stated.event_id) or next(iter(of_request), None)
+    event = recorded.event if recorded else None
     data = event.data if event else None
     what = "they were separated" if beside is None else "members of their memories were separated"
     yield {
@@ -256,12 +258,6 @@ def _separated(reader: Reader, ledger: Ledger, older: Entry, newer: Entry) -> It
         "actor": getattr(data, "actor", None),
         "because": getattr(data, "because", None),
     }
-
-
-def _said_by(reader: Reader, some_id: str) -> AnyEvent | None:
-    """The event with an id, or the first of a request."""
-    found = reader.log.find(some_id) or next(iter(reader.log.of_request(some_id)), None)
-    return found.event if found else None
 
 
 def _latest_verdict(reader: Reader, older: Entry, newer: Entry) -> tuple[AnyEvent, Verdict] | None:

@@ -131,7 +131,8 @@ def compose(texts: Sequence[str]) -> str:
             for key in outdated:
                 del sentences[key]
         for sentence in new:
-            sentences.setdefault(normalise(sentence), _ended(sentence))
+            end = "" if sentence[-1:] in {".", "!", "?", "。"} else "."
+            sentences.setdefault(normalise(sentence), sentence + end)
     return " ".join(sentence for key, sentence in sentences.items() if key)
 
 
@@ -143,7 +144,13 @@ def answer(tool: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
         return {"text": compose([memory["text"] for memory in asked["memories"]])}
     allowed = tool["input_schema"]["properties"]["answers"]["items"]["properties"]["answer"]["enum"]
     rule = relation if "update" in allowed else same
-    return {"answers": [_entry(pair, rule) for pair in asked["pairs"]]}
+    found = [(pair, rule(pair["older"]["text"], pair["newer"]["text"])) for pair in asked["pairs"]]
+    return {
+        "answers": [
+            {"pair": pair["pair"], "reason": f"by shared words: {said}", "answer": said}
+            for pair, said in found
+        ]
+    }
 
 
 def _remembered(messages: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -155,14 +162,5 @@ def _remembered(messages: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any
                     yield {"content": sentence, "message": message["number"]}
 
 
-def _entry(pair: Mapping[str, Any], rule: Any) -> dict[str, Any]:
-    answer = rule(pair["older"]["text"], pair["newer"]["text"])
-    return {"pair": pair["pair"], "reason": f"by shared words: {answer}", "answer": answer}
-
-
 def _words(text: str) -> set[str]:
     return set(_WORD.findall(text.casefold())) - _SMALL
-
-
-def _ended(sentence: str) -> str:
-    return sentence if sentence[-1:] in {".", "!", "?", "。"} else f"{sentence}."

@@ -229,19 +229,17 @@ def _lines(
     return [
         MemberLine(
             event,
-            [excerpt(entry.text) for entry in _about(ledger, event)],
+            [
+                excerpt(ledger.entries[name].text)
+                for name in (event.get("candidate_id", ""), event.get("other_id", ""))
+                if name in ledger.entries
+            ],
             excerpt(face) if face is not None and face != before else None,
             part.since is not None and part.since < event["position"] <= (part.until or inf),
             event["event_id"] if undone_by(store, ledger, event["event_id"]) else None,
         )
         for event, (before, face) in wished[: -EVENTS - 2 : -1]
     ]
-
-
-def _about(ledger: Ledger, event: Happened) -> list[Entry]:
-    """The candidates that an event names."""
-    names = (event.get("candidate_id", ""), event.get("other_id", ""))
-    return [ledger.entries[name] for name in names if name in ledger.entries]
 
 
 # -- pages ---------------------------------------------------------------------------------------

@@ -400,7 +400,11 @@ def _dedupe_report(answer: Mapping[str, Any], just_this: str) -> RenderableType:
         shown(f"pairs compared: {answer['pairs']:,} of {answer['all_pairs']:,} ({share:.1%})"),
         shown(f"verdicts: {asked or 'none, the judge was not asked'}"),
         *_why_left(answer),
-        *([shown(f"calls for this dry run: {cost['calls']:,} ({dollars(cost['usd'])})")] * paid),
+        *(
+            [shown(f"calls for this dry run: {cost['calls']:,} ({dollars(cost['usd'])})")]
+            if paid
+            else []
+        ),
         shown(f"{verb}: {len(answer['joined']):,}", "bold"),
     ]
     for join in answer["joined"]:

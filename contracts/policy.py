@@ -174,7 +174,7 @@ class Judge(Strict):
 class _Dedupe(Strict):
     """The conditions for an owner's run, which a person overrules by `--force`.
 
-    There are more than `more_than` living memories, and `hours` have passed since the owner's last
+    There are more than `more_than` current memories, and `hours` have passed since the owner's last
     run was due.
     """
 
@@ -259,7 +259,7 @@ class Decay(Strict):
 
 
 class Consolidate(Strict):
-    """At the end of a session, those of its memories that share most of their words become one.
+    """At the end of a session, those of its memories that share enough words become one.
 
     They are of one category, and the Jaccard of every pair is greater than `above`. Memories of the
     protected categories and kinds are left alone, and so are those whose confidence is at least

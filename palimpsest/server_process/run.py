@@ -52,7 +52,7 @@ def require_safe(settings: ServeSettings) -> None:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A listening socket; TransientError if the port is in use."""
+    """A listening socket; TransientError if there can be none, such as for a port in use."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=512)

@@ -1,6 +1,6 @@
 """Plans which memories of a session to join at its end, and with which faces.
 
-They are those that share most of their words (docs/designs/layered.md). No judge is asked, so the
+They are those that share enough words (docs/designs/layered.md). No judge is asked, so the
 same log gives the same plan.
 """
 

@@ -118,14 +118,14 @@ class Content(Light):
 class Join(Light):
     """The edge to the older candidate, the rule that picks the face, and the score of the pair.
 
-    `former`: a person chose the face, so the text that it displaced is a former wording, which no
-    automatic event brings back. `chosen`: that person chose one of the two candidates, and its own
-    text speaks even if the two were one memory already. `outright`: a rule that does not go by time
-    chose the newer part's face (a `take`), so it speaks even if it happened earlier, and a repeat
-    does not undo that. `over`: the join is an update, and this is the candidate that spoke until
-    then; `to` may be another, so that the memory stays whole if an update in between is undone.
-    `forward`: a judge said that the newer text replaces the one it was compared with, even if a
-    person chose that one.
+    `former`: a person or an agent chose the face, so the text that it displaced is a former
+    wording, which no automatic event brings back. `chosen`: a person chose one of the two
+    candidates, and its own text speaks even if the two were one memory already. `outright`: a rule
+    that does not go by time chose the newer part's face (a `take`), so it speaks even if it
+    happened earlier, and a repeat does not undo that. `over`: the join is an update, and this is
+    the candidate that spoke until then; `to` may be another, so that the memory stays whole if an
+    update in between is undone. `forward`: a judge said that the newer text replaces the one it was
+    compared with, even if a person chose that one.
     """
 
     to: str

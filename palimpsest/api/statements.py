@@ -60,7 +60,11 @@ from palimpsest.streams.write.serve import execute
 
 @check_calls
 class Statements(OpenedStore):
-    """Changes memories on the word of a person or an agent: one memory, or many at once."""
+    """Changes memories on the word of a person or an agent: one memory, or many at once.
+
+    A call about single ids raises RefusedError, with a `reason`, if an id is unknown, or if what
+    holds forbids it (docs/unmerge.md, When it is refused).
+    """
 
     def merge(
         self,

@@ -101,7 +101,7 @@ def _units(vector: Vector) -> NDArray[np.float64]:
 
 
 def cosine(one: Vector | None, other: Vector | None) -> float | None:
-    """The cosine of two texts; None if one has no vector, or their models differ."""
+    """The cosine of two texts; None if one has no vector or only zeros, or their lengths differ."""
     if one is None or other is None or one.dimension != other.dimension:
         return None
     a, b = decoded((one, other), one.dimension).astype(np.float32)

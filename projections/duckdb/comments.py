@@ -129,7 +129,7 @@ _SPECIAL: Mapping[tuple[str, str], str] = {
     ("memories", "metadata"): "Metadata of the living member that happened last, as JSON",
     ("memories", "status"): "pending while every living member waits for the judge, else living",
     ("memories", "topics"): "Topics of all living members",
-    ("memories", "contradicts"): "Joins that contradict the face that a person chose",
+    ("memories", "contradicts"): "Joins that contradict the face that a person or an agent chose",
     ("memories", "position"): "The last event that changed this row",
     ("compositions", "decision_id"): "The join that the text belongs to",
     ("compositions", "event_id"): "The event that recorded it; for a recomposed text, not its join",
@@ -194,8 +194,8 @@ _SPECIAL: Mapping[tuple[str, str], str] = {
         "review_queue",
         "waits_as",
     ): "pending: a question is open or its answer held back; unreviewed: the join was not"
-    " reviewed; contradicts: the join contradicts the face that a person chose; forgotten: its"
-    " text, or what it rewords, was forgotten",
+    " reviewed; contradicts: the join contradicts a face that a person or an agent chose;"
+    " forgotten: its text, or what it rewords, was forgotten",
     ("policy_outcomes", "reversed"): "How many of them were reversed",
     ("policy_outcomes", "confirmed"): "How many of them a review agreed with",
     ("policy_outcomes", "mean_similarity"): "The mean score of their joins",

@@ -1,8 +1,9 @@
 """The face: a fold over a memory's standing joins, in the order of their place (docs/design.md).
 
-Newer means that it happened later: if either side states its moment, the later one speaks. A
-person's choice outranks automation: it survives every automatic join but the judge's answer that a
-new text replaces the very text that was chosen, and what it displaced does not come back by itself.
+Newer means that it happened later: if either side states its moment, the later one speaks. What a
+person or an agent chose outranks automation: it survives every automatic join but the judge's
+answer that a new text replaces the very text that was chosen, and what it displaced does not come
+back by itself.
 """
 
 from __future__ import annotations
@@ -192,7 +193,7 @@ def combine(edge: Edge, by_id: Mapping[str, Entry], a: Face, b: Face) -> Face:
     if _moves_forward(edge, a, b):
         return _put_behind(b, a)
     if edge.former or a.chosen or b.chosen:
-        return _by_person(edge, a, b)
+        return _by_choice(edge, a, b)
     match edge.face:
         case "keep":
             return a._replace(behind=_behind(a, a, b)) if edge.ranked else a
@@ -305,7 +306,7 @@ def _to_compose(face: Face) -> tuple[str, ...]:
 
 
 def _moves_forward(edge: Edge, a: Face, b: Face) -> bool:
-    """Whether the judge said that a new value replaces the very text that a person chose."""
+    """Whether the judge said that a new value replaces the very text that was chosen."""
     return a.chosen and not b.chosen and edge.forward == a.voice and b.said not in a.former
 
 
@@ -320,8 +321,8 @@ def _put_behind(winner: Face, loser: Face) -> Face:
     return chosen._replace(displaced=_both(loser, winner, chosen))
 
 
-def _by_person(edge: Edge, a: Face, b: Face) -> Face:
-    """A person's choice speaks, and automation does not change it: contradictions go to review."""
+def _by_choice(edge: Edge, a: Face, b: Face) -> Face:
+    """What was chosen speaks, and automation does not change it: contradictions go to review."""
     if edge.former:
         winner, loser = (b, a) if edge.face == "take" else (a, b)
         return _put_behind(winner, loser)._replace(contradicts=())
@@ -340,7 +341,7 @@ def _both(a: Face, b: Face, winner: Face) -> Mapping[str, Face]:
 
 
 def _says_otherwise(edge: Edge, face: Face, other: Face) -> bool:
-    """Whether a join would have chosen another face if no person had chosen one."""
+    """Whether a join would have chosen another face if none had been chosen."""
     if edge.face == "repeat":
         return _repeats(edge, other) in face.former
     return other.chosen or (not edge.by_person and edge.face in ("take", "text"))

@@ -163,8 +163,8 @@ def _planned(
 ) -> PlannedJoin | ToCompose | None:
     """The join of a pair, or the text that it lacks; None if the pair stays as it is.
 
-    It does if its text could not be kept, or if the model cannot tell the two apart. A face that a
-    person chose stays; else that of the more important memory; equal ones are combined.
+    It does if its text could not be kept, or if the model cannot tell the two apart. A chosen
+    face stays; else that of the more important memory; equal ones are combined.
     """
     if not BLIND.isdisjoint(near.seen.cues):
         return None

@@ -152,7 +152,7 @@ def _clusters(
 def _cluster(
     policy: Policy, memories: list[Memory], numbers: list[int], alike: SimilarSets
 ) -> Cluster:
-    """A cluster: a person's face wins; else the most confident, the most used, then the newest."""
+    """A cluster: a chosen face wins; else the most confident, the most used, then the newest."""
 
     def rank(number: int) -> tuple[bool, float, int, object]:
         memory = memories[number]

@@ -20,7 +20,7 @@ class SqliteSource(CountedRows):
     kind: Kind = "sqlite"
 
     def __init__(self, place: SourcePlace) -> None:
-        """UsageError if the table is ambiguous, or the query does more than read."""
+        """UsageError if the table is ambiguous, or the query fails or does more than read."""
         self._place = place
         self.name = place.path.name
         with open_read_only(place.path) as connection:

@@ -163,7 +163,7 @@ class Reader:
         return self.policy_in_force() if recorded is None else recorded_policy(recorded.data)
 
     def owners(self, only: str | None = None) -> list[str]:
-        """The owners that have memories: all of them, or `only` this one."""
+        """The owners with events: all of them, or `only` this one."""
         return [owner for owner in self.log.owners() if only in (None, owner)]
 
     def follows(self) -> bool:

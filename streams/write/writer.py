@@ -135,10 +135,13 @@ class Oversight(Protocol):
         """Raise if the request has to stop here."""
 
     def step(self, owner_id: str) -> None:
-        """Count the next command. Raises RefusedError if its owner is in another partition."""
+        """Count the next command.
+
+        Raises as `require` does, and RefusedError if its owner is in another partition.
+        """
 
     def commit_part(self) -> None:
-        """Commit what the request has done so far, and report it to the caller."""
+        """Commit what the request has done so far, and report it; then raise as `require` does."""
 
 
 class Writer:

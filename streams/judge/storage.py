@@ -161,6 +161,15 @@ class VerdictCache(_JudgeFile):
     arrived as its process stopped, belongs to the first verdict that is recorded later.
     """
 
+    def __init__(self, file: Path) -> None:
+        super().__init__(file)
+        try:
+            with file_errors(file):
+                self._drop_old_parts()
+        except BaseException:
+            self.close()
+            raise
+
     def get(self, key: Key) -> JudgeAnswer | None:
         """The cached answer, if there is one; it costs nothing."""
         sql = (
@@ -230,19 +239,20 @@ class VerdictCache(_JudgeFile):
 
     def part(self, request: bytes) -> Any:
         """The kept answer to a request about a part of a conversation; None if there is none."""
-        sql = "SELECT given FROM parts WHERE request = ? AND at > ?"
-        values = (request, time.time() - KEPT_SECONDS)
-        rows = self._rows(sql, values)
+        rows = self._rows("SELECT given FROM parts WHERE request = ?", (request,))
         return json.loads(rows[0][0]) if rows else None
 
     def keep_part(self, request: bytes, given: object) -> None:
-        """Keep an answer, which may be the memories of a part, and drop those kept too long."""
-        now = time.time()
+        """Keep an answer: the memories of a part."""
+        row = (request, json.dumps(given), time.time())
         with file_errors(self._file), transaction(self._connection):
-            self._connection.execute("DELETE FROM parts WHERE at <= ?", (now - KEPT_SECONDS,))
-            self._connection.execute(
-                "INSERT OR REPLACE INTO parts VALUES (?, ?, ?)", (request, json.dumps(given), now)
-            )
+            self._drop_old_parts()
+            self._connection.execute("INSERT OR REPLACE INTO parts VALUES (?, ?, ?)", row)
+
+    def _drop_old_parts(self) -> None:
+        """Drop answers that were kept too long: their conversations were not repeated."""
+        before = time.time() - KEPT_SECONDS
+        self._connection.execute("DELETE FROM parts WHERE at <= ?", (before,))
 
     def drop_parts(self, requests: Iterable[bytes]) -> None:
         """Drop the answers about a conversation whose parts all have one."""

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from tests.docs.pages import ROOT
+from tests.tables import each
 
 CODE = ("contracts", "streams", "projections", "palimpsest")
 PAGE = (ROOT / "ARCHITECTURE.md").read_text()
@@ -20,6 +19,7 @@ NAMES = sorted(
     for name in set(re.findall(r"`((?:\w+\.)+\w+)`", PAGE))
     if not name.endswith(FILES) and not name.startswith(TOPICS)
 )
+
 _AT_TOP = re.compile(r"(?:class|def|async def) (\w+)|(\w+)(?:: .*)? = ")
 _IN_CLASS = re.compile(r"    (?:    self\.|(?:async )?def )?(\w+)(?=[:(]| = )")
 
@@ -52,6 +52,6 @@ def _declared(file: Path) -> Iterator[list[str]]:
             yield [*module, top, found[1]]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_a_name_is_in_the_code(name: str) -> None:
     assert name.removeprefix("palimpsest.") in declared()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import pytest
-
 from tests.docs.pages import DOCS, NAMES, ROOT, links, prose, text_of
+from tests.tables import each
 
 
 def anchors(name: str) -> set[str]:
@@ -18,7 +17,7 @@ def anchors(name: str) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("page", NAMES)
+@each("page", NAMES)
 def test_links_of(page: str) -> None:
     for link in links(page):
         if "://" in link:
@@ -31,7 +30,7 @@ def test_links_of(page: str) -> None:
             assert anchor in anchors(target.resolve().relative_to(ROOT).as_posix()), link
 
 
-@pytest.mark.parametrize("page", NAMES)
+@each("page", NAMES)
 def test_every_block_of(page: str) -> None:
     """A fence that is not read as one swallows the blocks and the prose after it."""
     assert "```" not in prose(page)
@@ -43,7 +42,7 @@ def tables(name: str) -> Iterator[list[int]]:
         yield [len(re.sub(r"`[^`]*`|\\\|", "", line).split("|")) for line in lines.splitlines()]
 
 
-@pytest.mark.parametrize("page", NAMES)
+@each("page", NAMES)
 def test_every_table_of(page: str) -> None:
     """Cells beyond those of the head are not shown."""
     for cells in tables(page):

@@ -21,6 +21,7 @@ from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.model import NOT_JSON, NOT_UNICODE
 from palimpsest.contracts.requests import ComposeRequest, JoinSelection, Selection, SettleRequest
 from palimpsest.streams.policies import load_policy
+from tests.tables import each
 
 A = "0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11"
 B = "7d3c9c63-0c1e-5d55-8f06-5f7b64a1c2f0"
@@ -315,7 +316,7 @@ def test_every_method_and_argument_is_tried() -> None:
         assert set(arguments) == (hints - set(packed)) | unpacked, name
 
 
-@pytest.mark.parametrize("name", sorted(CALLS))
+@each("name", sorted(CALLS))
 def test_right_calls_work_or_are_refused(shared: Palimpsest, name: str) -> None:
     error = raised(shared, name, CALLS[name])
     assert not isinstance(error, UsageError) or name in NOTHING_THERE
@@ -328,9 +329,7 @@ def test_right_calls_work_or_are_refused(shared: Palimpsest, name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:unknown fields are kept")
-@pytest.mark.parametrize(
-    ("name", "argument"), [(name, one) for name, given in CALLS.items() for one in given]
-)
+@each(("name", "argument"), [(name, one) for name, given in CALLS.items() for one in given])
 def test_wrong_arguments_raise_our_errors(shared: Palimpsest, name: str, argument: str) -> None:
     said = [raised(shared, name, CALLS[name] | {argument: wrong}) for wrong in WRONG]
     errors = [error for error in said if error is not None]

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.streams.core.mentions import Words, mentions, words_of
+from tests.tables import each
 
 SAME = [
     ("ABC123", "Her order is ABC123."),
@@ -242,12 +243,12 @@ OTHER = [
 ]
 
 
-@pytest.mark.parametrize(("query", "text"), SAME)
+@each(("query", "text"), SAME)
 def test_is_mentioned(query: str, text: str) -> None:
     assert mentions(query, text)
 
 
-@pytest.mark.parametrize(("query", "text"), OTHER)
+@each(("query", "text"), OTHER)
 def test_is_not_mentioned(query: str, text: str) -> None:
     assert not mentions(query, text)
 

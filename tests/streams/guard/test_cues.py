@@ -8,6 +8,7 @@ from palimpsest.contracts.evidence import STRONG_CUES, Cue
 from palimpsest.streams.guard import Comparison, compare, read
 from palimpsest.streams.guard.text.calendar import is_year
 from palimpsest.streams.guard.text.measures import spelled
+from tests.tables import each
 
 FOUND = [
     (Cue.NUMBER, "Keeps 3 hens in the garden.", "Keeps 4 hens in the garden."),
@@ -128,18 +129,18 @@ def both_ways(one: str, other: str) -> Comparison:
     return forth
 
 
-@pytest.mark.parametrize(("cue", "one", "other"), FOUND)
+@each(("cue", "one", "other"), FOUND)
 def test_a_cue_is_found_in_both_directions(cue: Cue, one: str, other: str) -> None:
     assert cue in both_ways(one, other).cues
 
 
-@pytest.mark.parametrize(("cue", "one", "other"), FOUND)
+@each(("cue", "one", "other"), FOUND)
 def test_a_pair_with_a_cue_is_never_joined_by_its_words(cue: Cue, one: str, other: str) -> None:
     seen = both_ways(one, other)
     assert not seen.near_identical or cue is Cue.UNKNOWN_TOKEN or cue is Cue.NAME
 
 
-@pytest.mark.parametrize(("cue", "one", "other"), NOT_FOUND)
+@each(("cue", "one", "other"), NOT_FOUND)
 def test_another_spelling_of_a_fact_shows_no_cue(cue: Cue, one: str, other: str) -> None:
     assert cue not in both_ways(one, other).cues
 

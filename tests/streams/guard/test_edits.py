@@ -18,6 +18,7 @@ from palimpsest.streams.guard.edits.moves import MOVE
 from palimpsest.streams.guard.edits.table import EDITS
 from palimpsest.streams.guard.kept import SHORT
 from tests.streams.guard.pairs import DIFFERENT
+from tests.tables import each
 
 PAGE = Path(__file__).parents[3] / "docs" / "guard.md"
 TABLE = (*EDITS, MOVE)
@@ -30,7 +31,7 @@ def names(one: str, other: str) -> list[str] | None:
     return None if found is None else [edit.name for edit in found]
 
 
-@pytest.mark.parametrize(("edit", "one", "other"), PASSES, ids=lambda value: str(value)[:30])
+@each(("edit", "one", "other"), PASSES)
 def test_an_edit_explains_its_pairs_in_both_orders(edit: Edit, one: str, other: str) -> None:
     assert edit.name in (names(one, other) or ())
     assert edit.name in (names(other, one) or ())
@@ -39,14 +40,14 @@ def test_an_edit_explains_its_pairs_in_both_orders(edit: Edit, one: str, other: 
     assert compare(read(one), read(other)).near_identical
 
 
-@pytest.mark.parametrize(("edit", "one", "other"), FAILS, ids=lambda value: str(value)[:30])
+@each(("edit", "one", "other"), FAILS)
 def test_no_edit_explains_what_looks_like_it(edit: Edit, one: str, other: str) -> None:
     assert names(one, other) is None
     assert names(other, one) is None
     assert not compare(read(one), read(other)).near_identical
 
 
-@pytest.mark.parametrize("edit", TABLE, ids=lambda edit: edit.name)
+@each("edit", TABLE)
 def test_each_edit_says_what_it_licenses_and_what_it_does_not(edit: Edit) -> None:
     assert edit.passes
     assert len(edit.fails) >= 2
@@ -54,13 +55,13 @@ def test_each_edit_says_what_it_licenses_and_what_it_does_not(edit: Edit) -> Non
     assert edit.context
 
 
-@pytest.mark.parametrize("edit", TABLE, ids=lambda edit: edit.name)
+@each("edit", TABLE)
 def test_a_word_that_an_edit_begins_with_is_one_that_edits_change(edit: Edit) -> None:
     starts = {word for table in TABLES.values() for word in table.starts}
     assert edit.begins <= CHANGED | BUILT_IN.months | starts | {FIGURES, ADDED}
 
 
-@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+@each(("one", "other"), DIFFERENT)
 def test_two_texts_that_say_two_things_are_never_near_identical(one: str, other: str) -> None:
     assert not compare(read(one), read(other)).near_identical
     assert not compare(read(other), read(one)).near_identical

@@ -18,6 +18,7 @@ from palimpsest.streams.guard import (
     read,
 )
 from palimpsest.streams.guard import frames as looking
+from tests.tables import each
 
 FRAMES = """
 Ada is saving for a down payment on a house. / Ada is saving for a trip to Patagonia.
@@ -139,7 +140,7 @@ def pairs(table: str) -> list[list[str]]:
     return [line.split(" / ") for line in table.strip().splitlines()]
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(FRAMES))
+@each(("one", "other"), pairs(FRAMES))
 def test_texts_of_one_frame(one: str, other: str) -> None:
     assert frame(read(one), read(other))
     assert not begins_otherwise(one, read(other))
@@ -164,7 +165,7 @@ def test_where_a_text_begins_otherwise_is_told_before_it_is_read(
     assert begins_otherwise(one, read(other)) == told
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(NO_FRAMES))
+@each(("one", "other"), pairs(NO_FRAMES))
 def test_texts_of_no_frame(one: str, other: str) -> None:
     assert not frame(read(one), read(other))
 

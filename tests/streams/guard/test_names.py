@@ -23,6 +23,7 @@ from palimpsest.streams.guard import (
     said_of_owner,
 )
 from palimpsest.streams.guard.names import called_alike, mentioned_name, speaks_of, subject_of
+from tests.tables import each
 
 NAMES = ("Ada", "the user", "I", "Ada Lovelace")
 SAME = """
@@ -213,12 +214,12 @@ def joined(one: str, other: str, names: tuple[str, ...]) -> bool:
     return found
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(SAME))
+@each(("one", "other"), pairs(SAME))
 def test_by_its_names_an_owner_is_one_subject(one: str, other: str) -> None:
     assert joined(one, other, NAMES)
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(DIFFERENT))
+@each(("one", "other"), pairs(DIFFERENT))
 def test_no_other_difference_is_a_name(one: str, other: str) -> None:
     assert not joined(one, other, NAMES)
 

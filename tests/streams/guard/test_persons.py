@@ -11,6 +11,7 @@ from palimpsest.streams.guard.data.name_words import WORDS
 from palimpsest.streams.guard.names import called_alike
 from palimpsest.streams.guard.text.persons import is_said_of_somebody
 from tests.streams.guard.test_names import joined, pairs
+from tests.tables import each
 
 SAME = """
 Grace lives in Rome. / I live in Rome.
@@ -165,14 +166,14 @@ def names_for(pair: tuple[str, str]) -> tuple[str, ...]:
     return (name, "the user", "I")
 
 
-@pytest.mark.parametrize("pair", pairs(SAME))
+@each("pair", pairs(SAME))
 def test_as_a_subject_of_whom_only_a_person_can_be_said_it_is_the_owner(
     pair: tuple[str, str],
 ) -> None:
     assert joined(*pair, names_for(pair))
 
 
-@pytest.mark.parametrize("pair", pairs(DIFFERENT))
+@each("pair", pairs(DIFFERENT))
 def test_as_a_word_it_is_nobody(pair: tuple[str, str]) -> None:
     assert not joined(*pair, names_for(pair))
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from palimpsest.streams.guard.names import called_alike
 from tests.streams.guard.test_names import NAMES, joined, pairs
+from tests.tables import each
 
 SAME = """
 Ada's brother is called Wout. / Ada has a brother called Wout.
@@ -357,17 +356,17 @@ Ada has a son. / Ada has one son.
 """
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(SAME))
+@each(("one", "other"), pairs(SAME))
 def test_what_is_said_in_two_ways_is_one(one: str, other: str) -> None:
     assert joined(one, other, NAMES)
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(DIFFERENT))
+@each(("one", "other"), pairs(DIFFERENT))
 def test_what_says_another_thing_stays_apart(one: str, other: str) -> None:
     assert not joined(one, other, NAMES)
 
 
-@pytest.mark.parametrize("text", [each for pair in pairs(SAME) for each in pair])
+@each("text", [text for pair in pairs(SAME) for text in pair])
 def test_what_is_reworded_is_reworded_no_more(text: str) -> None:
     once = called_alike(text, NAMES)
     assert once is None or called_alike(once, NAMES) == once

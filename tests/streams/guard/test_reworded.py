@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import product
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.streams.guard.names import called_alike
 from tests.streams.guard.test_names import NAMES, joined, pairs
+from tests.tables import each
 
 SAME = """
 Ada has a peanut allergy. / I'm allergic to peanuts.
@@ -249,12 +249,12 @@ Ada is a vegetarian cook. / Ada is vegetarian.
 """
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(SAME))
+@each(("one", "other"), pairs(SAME))
 def test_what_is_said_in_two_ways_is_one(one: str, other: str) -> None:
     assert joined(one, other, NAMES)
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(DIFFERENT))
+@each(("one", "other"), pairs(DIFFERENT))
 def test_what_says_another_thing_stays_apart(one: str, other: str) -> None:
     assert not joined(one, other, NAMES)
 

@@ -16,6 +16,7 @@ from palimpsest.contracts.policy import CosineCheck, Policy, Zone
 from palimpsest.streams.guard import compare, read
 from palimpsest.streams.policies import load_policy, preset_names
 from tests.streams.core.spec import History, Step, judge, say, separate
+from tests.tables import each
 
 PAGE = Path(__file__).parents[3] / "docs" / "guard.md"
 HUNDREDTHS = range(38, 101)
@@ -51,6 +52,7 @@ BLIND = (
     Pair("Ada likes дом", "Ada likes дым"),
     Pair(NEAR.older, NEAR.newer, truncated=True),
 )
+
 ROWS: dict[str, tuple[Pair, ...]] = {
     "same [verbatim](exact.md) text": (Pair("Ada has a dog", "Ada has a dog "),),
     "other case or white space only": (START, TULIP),
@@ -146,8 +148,8 @@ def _written(place: int) -> str:
     return f"{HUNDREDTHS[place] / 100:.2f}".removeprefix("0")
 
 
-@pytest.mark.parametrize("preset", preset_names())
-@pytest.mark.parametrize("row", ROWS)
+@each("preset", preset_names())
+@each("row", ROWS)
 def test_the_table_says_what_is_joined_without_a_judge(preset: str, row: str) -> None:
     policy, told = silent(preset), table()[row][preset]
     for pair in ROWS[row]:

@@ -9,6 +9,7 @@ from palimpsest.streams.guard import compare, passes, read
 from palimpsest.streams.guard.data.tables import TABLES
 from tests.streams.guard.apart import APART
 from tests.streams.guard.test_names import pairs
+from tests.tables import each
 
 LATIN = [table for table in TABLES.values() if table.script == "latin"]
 
@@ -46,8 +47,8 @@ NAMES_ELSEWHERE = "Ben Sen Van Die Den Dan Al Ale Mai Han Da Yang Om Ito Una Ida
 """Names, most of which begin sentences of other languages as another word."""
 
 
-@pytest.mark.parametrize("name", NAMES_ELSEWHERE)
-@pytest.mark.parametrize(
+@each("name", NAMES_ELSEWHERE)
+@each(
     "said",
     [
         "lives in Rome.",
@@ -221,7 +222,7 @@ SAME = (
 )
 
 
-@pytest.mark.parametrize(("one", "other"), TRICKY)
+@each(("one", "other"), TRICKY)
 def test_a_number_beside_another_is_another(one: str, other: str) -> None:
     able = "multilingual-e5-small"
     assert not passes(read(one, model=able), read(other, model=able))

@@ -20,6 +20,7 @@ from palimpsest.streams.guard import (
 )
 from palimpsest.streams.guard.present import as_present
 from tests.streams.guard.test_names import pairs
+from tests.tables import each
 
 FRAMES = """
 Ada wohnt in Paris. / Ada wohnt in Rom.
@@ -429,7 +430,7 @@ Ana ha cambiado de trabajo. / Ana tiene un trabajo.
 """
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(FRAMES))
+@each(("one", "other"), pairs(FRAMES))
 def test_texts_of_a_frame_share_a_key(one: str, other: str) -> None:
     a, b = kept_reading(one), kept_reading(other)
     assert frame(a, b)
@@ -439,12 +440,12 @@ def test_texts_of_a_frame_share_a_key(one: str, other: str) -> None:
     assert not begins_otherwise(other, a)
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(NO_FRAMES))
+@each(("one", "other"), pairs(NO_FRAMES))
 def test_texts_of_no_frame(one: str, other: str) -> None:
     assert not frame(kept_reading(one), kept_reading(other))
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(PRESENT))
+@each(("one", "other"), pairs(PRESENT))
 def test_what_holds_now_shares_a_frame_with_what_held_before(one: str, other: str) -> None:
     a, b = kept_for_frames(one, ()), kept_for_frames(other, ())
     assert frame(a, b)
@@ -455,7 +456,7 @@ def test_what_holds_now_shares_a_frame_with_what_held_before(one: str, other: st
     assert not passes(read(one), read(other))
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(NO_PRESENT))
+@each(("one", "other"), pairs(NO_PRESENT))
 def test_what_holds_now_shares_no_frame_with_something_else(one: str, other: str) -> None:
     assert not frame(kept_for_frames(one, ()), kept_for_frames(other, ()))
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from itertools import product
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.streams.guard.names import called_alike
 from palimpsest.streams.guard.written import as_written
 from tests.streams.guard.test_names import NAMES, joined, pairs
+from tests.tables import each
 
 SAME = """
 Ada wakes up at 6:00 AM. / I wake up at 6 am.
@@ -505,12 +505,12 @@ User knows Bob and calls their parents. / I know Bob and call my sister.
 """
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(SAME))
+@each(("one", "other"), pairs(SAME))
 def test_what_is_written_in_two_ways_is_one(one: str, other: str) -> None:
     assert joined(one, other, NAMES)
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(DIFFERENT))
+@each(("one", "other"), pairs(DIFFERENT))
 def test_what_says_another_thing_stays_apart(one: str, other: str) -> None:
     assert not joined(one, other, NAMES)
 

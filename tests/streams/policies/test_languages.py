@@ -23,6 +23,7 @@ from palimpsest.streams.policies import load_policy
 from palimpsest.streams.policies.languages import add_languages, load_language
 from palimpsest.streams.policies.writing import write_policy
 from tests.streams.core.spec import History, policy, say
+from tests.tables import each
 
 FOLDER = Path(__file__).parents[3] / "examples" / "languages"
 FILES = sorted(FOLDER.glob("*.toml"))
@@ -100,7 +101,7 @@ def test_its_words_are_cues(one: str, other: str, cue: Cue) -> None:
 PAIRS = [(pair, edit) for edit in (*EDITS, MOVE) for pair in (*edit.passes, *edit.fails)]
 
 
-@pytest.mark.parametrize(("pair", "edit"), PAIRS, ids=lambda value: getattr(value, "name", ""))
+@each(("pair", "edit"), PAIRS)
 def test_what_the_guard_says_of_other_languages_stays(pair: tuple[str, str], edit: object) -> None:
     before, now = (
         compare(read(pair[0], tables=tables), read(pair[1], tables=tables))

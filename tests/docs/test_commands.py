@@ -160,9 +160,13 @@ def write_inputs() -> None:
         Path(name).write_text(shown.replace(DEFAULT_MODEL, OTHER))
 
 
-def write_labels() -> None:
-    """As many labels as two percent need, and a policy that they test."""
-    rows = "\n".join(json.dumps(pair._asdict()) for pair in labels(700))
+LABELS = {".02": 300, ".025": 700}
+"""How many labels a budget needs, of which all or half test the policy; half a percent has few."""
+
+
+def write_labels(budget: str) -> None:
+    """As many labels as a budget needs, and a policy that they test."""
+    rows = "\n".join(json.dumps(pair._asdict()) for pair in labels(LABELS.get(budget, 20)))
     for name in ("labelled.jsonl", "develop.jsonl", "check.jsonl"):
         Path(name).write_text(rows)
     shutil.copy("mine.toml", "chosen.toml")
@@ -216,7 +220,7 @@ def test_it_can_be_typed(line: str, prepared: Prepared, monkeypatch: pytest.Monk
     if words[0] == "audit":
         prepare_audit(prepared, words[1])
     if words[0] == "calibrate":
-        write_labels()
+        write_labels(words[words.index("--budget") + 1])
     if words[0] == "withdraw":
         run("--store", str(prepared.folder), "separate", *prepared.apart)
     if "--store" not in words and words[:2] != ["log", "import"]:

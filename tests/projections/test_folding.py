@@ -10,10 +10,11 @@ from palimpsest.projections import fold as folding
 from tests.projections.histories import History
 
 
+@pytest.mark.usefixtures("set_aside")
 def test_a_dissolved_ledger_leaves_the_collector_nothing() -> None:
     log = History(3).steps(120).log
     while gc.collect():
-        pass  # what earlier tests left: since Python 3.12 some of it goes in a second pass
+        pass  # since Python 3.12 some of it goes in a second pass
     gc.disable()
     try:
         for owner in log.owners():

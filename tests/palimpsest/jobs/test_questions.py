@@ -21,6 +21,7 @@ from palimpsest.streams.policies import load_policy
 from tests.stub_engine import StubEngine, load_stub
 
 
+@pytest.mark.usefixtures("set_aside")
 def test_questions_are_read_from_the_ledgers_of_the_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 
+import pytest
+
 from palimpsest.contracts.events import Decided
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.expiry import advance
@@ -155,6 +157,7 @@ def _compared(history: History) -> list[Memory]:
     return memories
 
 
+@pytest.mark.usefixtures("set_aside")
 def test_a_dissolved_ledger_leaves_the_collector_no_text_that_was_said_again() -> None:
     log = given(BUS, say("b", "The bus is late", after=20)).log
     ledger = Ledger("ada")

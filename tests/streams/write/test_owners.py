@@ -16,7 +16,7 @@ from tests.streams.write.runtime import Runtime
 
 
 @pytest.fixture
-def uncollected() -> Iterator[None]:
+def uncollected(set_aside: None) -> Iterator[None]:
     """The collector rests: what holds each other stays."""
     gc.collect()
     gc.disable()

@@ -69,6 +69,7 @@ def test_the_collector_rests_while_many_are_decided_on(
     assert gc.isenabled()
 
 
+@pytest.mark.usefixtures("set_aside")
 @pytest.mark.parametrize("again", [False, True])
 def test_deciding_leaves_the_collector_nothing_to_find(log_path: Path, again: bool) -> None:
     """So it may rest, however long a stream is."""

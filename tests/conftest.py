@@ -42,15 +42,13 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _whatever_is_imported() -> Iterator[None]:
-    """Hypothesis draws constants of the modules that are loaded: which depends on the tests before.
+_NONE = Constants()
+vars(providers)["_get_local_constants"] = lambda: _NONE
+"""Hypothesis draws constants of the modules that are loaded: which depends on the tests before.
 
-    With them, the same examples would be others in another process, or when tests are chosen.
-    """
-    none = Constants()
-    with patch.object(providers, "_get_local_constants", lambda: none):
-        yield
+With them, the same examples would be others in another process, or when tests are chosen; and it
+looks for them in all modules after each collection.
+"""
 
 
 @pytest.fixture(autouse=True, scope="session")

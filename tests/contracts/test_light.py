@@ -15,7 +15,7 @@ from uuid import UUID
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import NODEFAULT, MsgspecError, Struct, json, structs
 from pydantic import ValidationError
@@ -31,6 +31,7 @@ from palimpsest.contracts.requests import SettleRequest
 from palimpsest.contracts.schema import event_file
 from palimpsest.contracts.wire import decode, decode_exported, encode
 from tests.contracts.examples import events
+from tests.long import examples
 from tests.recorded.replay import FOLDER
 
 SCHEMAS = Path(__file__).parents[2] / "contracts" / "schemas"
@@ -154,6 +155,7 @@ def test_every_recorded_line_is_the_same_to_both(log: Path) -> None:
 
 
 @given(events())
+@settings(max_examples=examples(200))
 def test_a_generated_line_is_the_same_to_both(event: AnyEvent) -> None:
     line = encode(event)
     check(line)
@@ -218,6 +220,7 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.text(), JSON, max_size=4))
+@settings(max_examples=examples(200))
 def test_any_metadata_are_the_same_to_both(metadata: dict[str, Any]) -> None:
     event = decided(metadata)
     check(encode(event))
@@ -450,6 +453,7 @@ def test_of_foreign_lines_these_differences_are_known() -> None:
 
 
 @given(events())
+@settings(max_examples=examples(200))
 def test_an_event_is_a_value(event: AnyEvent) -> None:
     """Spawned processes get events, and a copy is equal."""
     for twin in (pickle.loads(pickle.dumps(event)), copy.copy(event), copy.deepcopy(event)):

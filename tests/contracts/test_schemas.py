@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from palimpsest.contracts.errors import InvalidInputError
@@ -19,6 +19,7 @@ from palimpsest.streams.intake import parse
 from palimpsest.streams.policies import load_policy, preset_names
 from tests.contracts.compatibility import incompatibilities
 from tests.contracts.examples import events, models
+from tests.long import examples
 
 FROZEN = Path(__file__).parents[2] / "contracts" / "schemas"
 DOCUMENTS = documents()
@@ -65,6 +66,7 @@ def test_there_is_one_for_every_event() -> None:
 
 
 @given(events())
+@settings(max_examples=examples(200))
 def test_every_event_is_written_as_its_schema_says(event: AnyEvent) -> None:
     assert valid(event_file(type(event)), orjson.loads(encode(event)))
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from palimpsest.contracts.errors import NewerError, StoreError
 from palimpsest.contracts.events import AnyEvent, Retracted
@@ -23,6 +23,7 @@ from palimpsest.contracts.wire import (
     envelope_of,
 )
 from tests.contracts.examples import events
+from tests.long import examples
 
 TYPE = re.compile(r"palimpsest\.[a-z_]+\.v\d+")
 
@@ -44,18 +45,21 @@ def line(**changes: Any) -> bytes:
 
 
 @given(events())
+@settings(max_examples=examples(200))
 def test_what_is_written_is_read_again(event: AnyEvent) -> None:
     assert decode(encode(event)) == event
     assert encode(decode(encode(event))) == encode(event)
 
 
 @given(events())
+@settings(max_examples=examples(200))
 def test_an_envelope_is_what_the_event_is_filed_by(event: AnyEvent) -> None:
     filed = envelope_of(encode(event))
     assert (filed.id, filed.type, filed.owner_id) == (event.id, event.type, event.owner_id)
 
 
 @given(events())
+@settings(max_examples=examples(200))
 def test_an_event_is_one_line_with_what_cloudevents_requires(event: AnyEvent) -> None:
     written = encode(event)
     envelope = orjson.loads(written)

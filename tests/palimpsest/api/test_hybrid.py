@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest import Palimpsest
@@ -17,6 +17,7 @@ from palimpsest.projections.recall import mentions
 from palimpsest.queries import recall
 from palimpsest.streams.embedder import DEFAULT_MODEL
 from palimpsest.streams.embedder.scores import MIN_SCORES
+from tests.long import examples
 from tests.palimpsest.api.test_recall import WORDS
 
 NEAR = [f"Ada rows a boat on the river at {n} o'clock" for n in range(1, 13)]
@@ -202,6 +203,7 @@ def test_an_identifier_changes_the_order_of_these_memories(mixed: Palimpsest) ->
     words=st.lists(st.sampled_from([*WORDS, "K-100", "K-1010", "K-999"]), min_size=1, max_size=6),
     k=st.integers(1, 80),
 )
+@settings(max_examples=examples(200))
 def test_words_only_change_the_order(mixed: Palimpsest, words: list[str], k: int) -> None:
     question = " ".join(words)
     every, found = (faces(mixed, question, k=80, hybrid=hybrid) for hybrid in (False, True))

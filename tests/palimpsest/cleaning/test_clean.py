@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unittest.mock import patch
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest.cleaning import within as within_
@@ -15,6 +15,7 @@ from palimpsest.cleaning.texts import ScopedText
 from palimpsest.cleaning.within import WITHIN
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.search.exact import cosine
+from tests.long import examples
 from tests.stub_engine import StubEngine, load_stub
 
 STANDARD = load_policy("standard")
@@ -93,6 +94,7 @@ def test_what_the_guard_would_have_stopped_is_told() -> None:
 
 
 @given(st.lists(WORDS, max_size=12), st.sampled_from((0.5, 0.6, 0.75005, 0.8, 0.80005, 1.0)))
+@settings(max_examples=examples(200))
 def test_who_leaves_by_cosine_is_that_near_to_one_that_stays(
     rows: list[list[str]], within: float
 ) -> None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import comb
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest.evaluation.rates import (
@@ -18,6 +18,7 @@ from palimpsest.evaluation.rates import (
     trials_needed,
     upper_bound,
 )
+from tests.long import examples
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,7 @@ def test_the_bound_holds_where_the_terms_alone_would_vanish() -> None:
 
 
 @given(st.integers(0, 200), st.integers(1, 5_000), st.floats(0.5, 0.99))
+@settings(max_examples=examples(200))
 def test_the_bound_lies_above_the_rate_and_grows_with_errors(
     errors: int, more: int, confidence: float
 ) -> None:
@@ -71,6 +73,7 @@ def test_b_cubed_is_averaged_over_items() -> None:
 
 
 @given(st.dictionaries(st.integers(0, 20), st.integers(0, 4)))
+@settings(max_examples=examples(200))
 def test_the_gold_clusters_agree_with_themselves_under_any_names(gold: dict[int, int]) -> None:
     renamed = {item: f"cluster {label}" for item, label in gold.items()}
     for agreement in (pairwise(renamed, gold), b_cubed(renamed, gold)):

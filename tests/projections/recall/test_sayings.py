@@ -12,6 +12,7 @@ from palimpsest.projections.recall.sayings import Sayings
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger, Memory
 from tests.laws.histories import Act, play, policies, stories
+from tests.long import examples
 
 NAMES = ("I", "the user")
 
@@ -34,7 +35,7 @@ def said(sayings: Sayings, memory: Memory) -> list[Any]:
     return [found.moment, forms, [one.text for one in sayings.statements_of(memory)]]
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.too_slow])
 @given(policy=policies(), story=stories)
 def test_what_is_filed_follows_the_memories(policy: Policy, story: list[Act]) -> None:
     told, ledger = play(policy, story), Ledger("ada")

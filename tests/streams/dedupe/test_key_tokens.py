@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest.streams.dedupe.key_tokens import STOPWORDS, key_tokens, sharing_pairs
+from tests.long import examples
 
 
 @pytest.mark.parametrize(
@@ -65,6 +66,7 @@ def test_half_of_many_may_say_it_and_all_of_a_few(said: int, others: int, paired
     st.integers(1, 5),
     st.integers(0, 9),
 )
+@settings(max_examples=examples(200))
 def test_pairs_share_a_token_and_depend_on_no_order_of_sets(
     tokens: list[frozenset[str]], most: int, seed: int
 ) -> None:

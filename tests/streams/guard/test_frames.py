@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from palimpsest.streams.guard import (
@@ -18,6 +18,7 @@ from palimpsest.streams.guard import (
     read,
 )
 from palimpsest.streams.guard import frames as looking
+from tests.long import examples
 from tests.tables import each
 
 FRAMES = """
@@ -196,6 +197,7 @@ SHOUTED = st.sampled_from([str, str.title, str.upper, str.lower])
 
 @given(BEFORE, VALUES, VALUES, AFTER, AFTER, SHOUTED, SHOUTED)
 @example("Ada resides in", "Köln und Bonn", "Rome", "today.", "today.", str, str)
+@settings(max_examples=examples(200))
 def test_a_frame_is_the_same_in_both_directions_and_joins_nothing(
     before: str,
     one: str,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest.contracts.errors import UsageError
@@ -23,7 +23,7 @@ from palimpsest.streams.intake import (
     arrays,
     understand,
 )
-from tests.long import long_but
+from tests.long import examples, long_but
 
 ROWS: list[dict[str, Any]] = [
     {"owner_id": "ada", "text": "Ada lives in Paris, near the canal"},
@@ -63,6 +63,7 @@ JSON = st.recursive(
 
 
 @given(st.lists(JSON), st.integers(1, 40), st.sampled_from([None, 1]), st.booleans())
+@settings(max_examples=examples(200))
 def test_an_array_is_read_whatever_is_read_at_once(
     values: list[Any], chunk: int, indent: int | None, ascii_only: bool
 ) -> None:

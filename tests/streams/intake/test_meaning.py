@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest.contracts.candidate import Candidate
@@ -17,6 +17,7 @@ from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import candidate_id, decision_id_of
 from palimpsest.contracts.wire import decode, encode
 from palimpsest.streams.intake import Notice, Prepared, RawRow, prepare, understand
+from tests.long import examples
 from tests.streams.intake.test_parsing import ROW, candidate, row
 
 
@@ -92,6 +93,7 @@ def test_no_bytes_break_the_reader(raw: bytes) -> None:
 
 
 @given(st.dictionaries(NAMES, JSON), st.booleans())
+@settings(max_examples=examples(200))
 def test_what_is_accepted_can_be_read_from_the_log(fields: dict[str, Any], plain: bool) -> None:
     base = ROW if plain else {}
     raw = json.dumps(base | fields).encode()

@@ -6,7 +6,7 @@ import re
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest.contracts import policy
@@ -20,6 +20,7 @@ from palimpsest.streams.judge.messages import (
 )
 from palimpsest.streams.judge.models import UNKNOWN, Cost, JudgeModel, Usage, model
 from palimpsest.streams.judge.prompts import ANSWERS, Name, Prompt, prompt
+from tests.long import examples
 from tests.streams.judge.asking import pair
 
 SAME = prompt("compare-same")
@@ -31,6 +32,7 @@ SAME = prompt("compare-same")
     share=st.floats(0.01, 1.0),
     context=st.integers(10_000, 60_000),
 )
+@settings(max_examples=examples(200))
 def test_every_pair_is_in_one_pack_and_no_pack_is_too_large(
     sizes: list[int], most: int, share: float, context: int
 ) -> None:

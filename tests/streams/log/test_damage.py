@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from msgspec import structs
 
 from palimpsest.contracts.commands import Merge, Reinstate, Unmerge
@@ -25,6 +25,7 @@ from palimpsest.streams.log.import_log import import_lines
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.owners import Owners, fold_owner
 from tests.laws.histories import Act, losses, play, policies, stories
+from tests.long import examples
 from tests.projections.histories import History
 from tests.recorded.replay import FOLDER
 from tests.streams.core.test_events import everything
@@ -331,6 +332,7 @@ def test_what_another_process_damaged_meanwhile_is_reported(log: Log) -> None:
 
 
 @given(policies(), stories | losses)
+@settings(max_examples=examples(200))
 def test_what_the_core_writes_is_sound(policy: Policy, story: list[Act]) -> None:
     checker = Checker()
     for position, event in enumerate(play(policy, story).world.log, 1):

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest.streams.search import FullTextIndex, TokenIndex
 from palimpsest.streams.search.content import STOPWORDS, content_tokens, jaccard, terms
+from tests.long import examples
 
 WORDS = [f"word{i}" for i in range(10)]
 texts = st.lists(st.sampled_from(WORDS), max_size=9)
@@ -43,6 +44,7 @@ def ranked(
 
 
 @given(rows, texts, st.integers(1, 6), st.data())
+@settings(max_examples=examples(200))
 def test_it_ranks_as_fts5_does(
     fts5: sqlite3.Connection,
     said: list[list[str]],

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from palimpsest.streams.search import Peers, SearchHit, cosine
 from palimpsest.streams.search.cosine import kernels
 from palimpsest.streams.search.cosine.peers import CROWD
+from tests.long import examples
 
 DIMENSION = 6
 numbers = st.lists(
@@ -34,6 +35,7 @@ def batch(rows: list[list[int]]) -> NDArray[np.float16]:
 
 @given(numbers, st.sampled_from([0.0, 0.5, 0.6667, 0.7071, 0.8, 1.0]))
 @example([[1, 1, 1, 0, 0, 0], [2, 2, -1, 0, 0, 0], [1, 1, 0, 1, 0, 0]], 0.6667)  # 2/3 rounds up
+@settings(max_examples=examples(200))
 def test_each_gets_all_earlier_ones_over_the_floor(rows: list[list[int]], floor: float) -> None:
     vectors = batch(rows)
     expected = [
@@ -48,6 +50,7 @@ def test_each_gets_all_earlier_ones_over_the_floor(rows: list[list[int]], floor:
 
 
 @given(numbers, st.lists(st.sampled_from([0.0, 0.5, 0.6667, 1.0]), min_size=9, max_size=9))
+@settings(max_examples=examples(200))
 def test_each_has_a_floor_of_its_own(rows: list[list[int]], floors: list[float]) -> None:
     peers, own = Peers(batch(rows)), floors[: len(rows)]
     together = peers.above(np.array(own))
@@ -56,6 +59,7 @@ def test_each_has_a_floor_of_its_own(rows: list[list[int]], floors: list[float])
 
 @given(numbers)
 @example([[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0]])  # the last is between both
+@settings(max_examples=examples(200))
 def test_the_nearest_earlier_ones_are_found_together(rows: list[list[int]]) -> None:
     peers = Peers(batch(rows))
     alone = [peers.nearest(number, np.arange(number)) for number in range(len(rows))]
@@ -63,6 +67,7 @@ def test_the_nearest_earlier_ones_are_found_together(rows: list[list[int]]) -> N
 
 
 @given(numbers, st.sets(st.integers(0, 8)))
+@settings(max_examples=examples(200))
 def test_the_nearest_of_some_is_the_earliest_of_the_best(
     rows: list[list[int]], some: set[int]
 ) -> None:

@@ -60,6 +60,7 @@ from tests.laws.histories import (
     play,
     policies,
 )
+from tests.long import long_but
 from tests.projections.histories import JUDGES, STEPS, History, MemoryLog
 from tests.projections.oracle import Tables
 from tests.projections.oracle_tables import differences, tables
@@ -159,7 +160,7 @@ def test_the_oracle_shares_no_code_with_what_it_checks() -> None:
     assert ours <= {"tests.projections", "tests.projections.oracle"}
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", long_but(0, of=range(2)))
 def test_what_is_projected_live_is_what_the_oracle_says(tmp_path: Path, seed: int) -> None:
     log = History(seed).steps(150).log
     project_live(tmp_path, log)

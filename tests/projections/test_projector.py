@@ -84,7 +84,7 @@ def assert_right(log: MemoryLog, folder: Path) -> None:
     assert found["differences"] == 0, found["details"]
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", long_but(0, of=range(2)))
 def test_live_is_the_fold(tmp_path: Path, seed: int) -> None:
     history = History(seed)
     live(tmp_path, history, 8, StopAt())

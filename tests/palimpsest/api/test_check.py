@@ -17,6 +17,7 @@ from palimpsest.contracts.errors import InvalidInputError, UsageError
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy, preset_names
+from tests.long import long_but
 
 WORDS = "every winter two cats sleep near our old kitchen stove until dawn and noon".split()
 UNASKED = load_policy("replace-or-merge").model_copy(
@@ -77,7 +78,11 @@ def same_as_decided(store: Palimpsest, answer: Checked, row: Row) -> str:
     return str(outcome.decision)
 
 
-@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name + policy.hash[-4:])
+@pytest.mark.parametrize(
+    "policy",
+    long_but(*map(load_policy, ("standard", "layered")), UNASKED, of=POLICIES),
+    ids=lambda policy: policy.name + policy.hash[-4:],
+)
 def test_a_submit_right_after_decides_the_same(policy: Policy, tmp_path: Path) -> None:
     """One history of many candidates, each checked first; every kind of decision occurs."""
     seen: Counter[str] = Counter()

@@ -14,6 +14,7 @@ from palimpsest import Palimpsest, RefusedError, UsageError
 from palimpsest.contracts.identity import candidate_id
 from palimpsest.contracts.requests import Selection
 from palimpsest.contracts.shown import Happened
+from tests.long import long_but
 
 WORDS = "tea kettle boat shed Paris Berlin blue car paints clocks sings harbour".split()
 
@@ -61,7 +62,7 @@ def test_a_page_that_has_the_last_memory_names_no_next_one(memories: Palimpsest)
     assert memories.list("ada", limit=2)["next"] is None
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", long_but(0, 1, of=range(6)))
 def test_nothing_is_doubled_or_left_out_while_memories_come_and_go(
     memories: Palimpsest, seed: int
 ) -> None:

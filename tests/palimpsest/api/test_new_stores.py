@@ -25,6 +25,7 @@ from palimpsest.streams.embedder import DEFAULT_MODEL, INT8_MODEL, Engine
 from palimpsest.streams.log import database
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import default_policy, load_policy
+from tests.long import long_but
 from tests.stub_engine import StubEngine, load_stub
 
 ADA = {"owner_id": "ada", "text": "She lives in Oslo."}
@@ -153,7 +154,12 @@ def failing(name: str) -> Callable[[str], None]:
 
 
 @pytest.mark.parametrize(
-    "where", ["segment:written", "comparing", "swap:aside", "swap:in", "swap:done"]
+    "where",
+    long_but(
+        "segment:written",
+        "swap:in",
+        of=["segment:written", "comparing", "swap:aside", "swap:in", "swap:done"],
+    ),
 )
 def test_after_a_failed_rebuild_all_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str

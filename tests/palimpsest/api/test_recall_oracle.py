@@ -20,6 +20,7 @@ from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.guard import compare, frame, read
 from palimpsest.streams.policies import load_policy
+from tests.long import long_but
 from tests.stub_engine import vector_of
 
 STANDARD = load_policy("standard")
@@ -224,7 +225,7 @@ def histories(store: Palimpsest, chance: random.Random) -> Iterator[None]:
     yield
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", long_but(0, of=range(2)))
 def test_both_ways_are_what_looking_at_all_of_them_finds(
     memories: Palimpsest, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from tests.palimpsest.cli.conftest import CommandLine
 @pytest.mark.parametrize(
     ("command", "status"),
     [
-        (["decisions", "--json"], 0),
+        pytest.param(["decisions", "--json"], 0, marks=pytest.mark.long),
         pytest.param(["decisions"], 0, marks=pytest.mark.long),
         pytest.param(["sql", "FROM memories", "--json"], 0, marks=pytest.mark.long),
         pytest.param(["list", "ada"], 0, marks=pytest.mark.long),
@@ -51,7 +51,7 @@ def test_a_command_ends_as_it_would_have(
         ["--version"],
         ["--help"],
         ["list", "--help"],
-        ["policy"],
+        pytest.param(["policy"], marks=pytest.mark.long),
         ["--show-completion", "bash"],
     ],
 )
@@ -77,8 +77,8 @@ def test_a_full_disk_behind_standard_output_is_told_in_a_sentence(
     ("command", "status"),
     [
         (["nonsense"], 2),
-        (["get"], 2),
-        (["get", "nothing"], 3),
+        pytest.param(["get"], 2, marks=pytest.mark.long),
+        pytest.param(["get", "nothing"], 3, marks=pytest.mark.long),
         (["get", "nothing", "--json"], 3),
         (["nonsense", "--json"], 2),
         (["--store", "missing", "get", "nothing"], 4),

@@ -12,6 +12,7 @@ import pytest
 
 from palimpsest import Palimpsest, RefusedError
 from palimpsest.server.http.operations import FIELD_IN_PATH, over_http
+from tests.long import long_but
 from tests.palimpsest.server.conftest import Server, Use
 from tests.palimpsest.server.test_mcp import client
 from tests.palimpsest.server.test_same_words import OF_IDS, TABLE, Call, named
@@ -24,6 +25,7 @@ FORMS: dict[str, Callable[[str], str]] = {
     "no hyphens": lambda some_id: some_id.replace("-", ""),
     "the beginning": lambda some_id: some_id[:13].upper(),
 }
+FEW = ("usual", "capitals", "the beginning")
 CALLS = (
     *OF_IDS,
     *(named("unmerge", f"{one}_id", f"{one}_id", "unmerge") for one in ("candidate", "memory")),
@@ -79,15 +81,18 @@ async def over_the_network(server: Server, door: str, owner: str, call: Call, fo
     return (found.status_code, found.json().get("reason"))
 
 
+@pytest.mark.parametrize("forms", long_but(FEW, of=[FEW, (*FORMS,)]), ids=["few", "all"])
 @pytest.mark.parametrize("door", ["http", "mcp"])
-def test_an_id_is_read_however_it_is_written(served: Use[None], door: str) -> None:
+def test_an_id_is_read_however_it_is_written(
+    served: Use[None], door: str, forms: tuple[str, ...]
+) -> None:
     async def used(server: Server) -> None:
         for call in CALLS:
             if door == "mcp" and TABLE[call.operation].tool is None:
                 continue
             found = {
                 form: await over_the_network(server, door, f"{call.id}-{form}", call, form)
-                for form in FORMS
+                for form in forms
             }
             assert len({*found.values()}) == 1, (call.id, found)
             assert found["usual"][0] != 404 or call.wrong == "forgotten", call.id

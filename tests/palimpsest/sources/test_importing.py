@@ -564,7 +564,7 @@ def decided(folder: Path) -> int:
 def test_killed_in_the_middle_and_run_again_nothing_is_lost_or_doubled(
     palimpsest: CommandLine, tmp_path: Path
 ) -> None:
-    rows = memories(4_000)
+    rows = memories(2_000)
     path = tmp_path / "export.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     command = [*PROGRAM, "--store", str(palimpsest.store), "import", str(path), "--yes"]

@@ -23,6 +23,7 @@ from palimpsest.sources.contract import SourcePlace, one_of
 from palimpsest.sources.detect import inside, open_source
 from palimpsest.sources.lance import BATCH
 from palimpsest.sources.read_only import is_sqlite, open_read_only
+from tests.long import long_but
 from tests.palimpsest.cli.conftest import CommandLine
 from tests.palimpsest.sources.conftest import COUNT, OWNERS, REPEATED, brought, digests
 from tests.stub_engine import vector_of
@@ -84,7 +85,7 @@ def lance(folder: Path, rows: Rows) -> Path:
 FORMS = [jsonl, array, table, parquet, sqlite, lance]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", long_but(jsonl, parquet, sqlite, of=FORMS))
 def test_a_thousand_come_in_whole(
     form: Callable[[Path, Rows], Path], palimpsest: CommandLine, rows: Rows, tmp_path: Path
 ) -> None:

@@ -25,6 +25,7 @@ from palimpsest.web.board.waiting import (
     read_pairs,
 )
 from palimpsest.web.board.word_diff import word_diff
+from tests.long import long_but
 from tests.palimpsest.server.conftest import Server, Use
 from tests.palimpsest.web.conftest import (
     Browser,
@@ -902,7 +903,7 @@ def test_of_a_restart_a_person_sees_their_own_answers(served: Use[None]) -> None
     served(used)
 
 
-@pytest.mark.parametrize("word", ["same", "different", "newer"])
+@pytest.mark.parametrize("word", long_but("newer", of=["same", "different", "newer"]))
 def test_a_restart_forgets_no_answer_about_a_join(served: Use[None], word: str) -> None:
     async def used(server: Server) -> None:
         said = own_words(0, 30)

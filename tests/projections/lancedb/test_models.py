@@ -38,7 +38,7 @@ from palimpsest.projections.projector import Projector
 from palimpsest.projections.verify import verify
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
-from tests.long import examples
+from tests.long import examples, long_but
 from tests.projections.histories import STANDARD, START, History, MemoryLog, vector_of
 from tests.projections.recall.recalled import recall, recall_as_of
 
@@ -302,7 +302,7 @@ EFFECTS = [
 ]
 
 
-@pytest.mark.parametrize("at", EFFECTS)
+@pytest.mark.parametrize("at", long_but(EFFECTS[0], *EFFECTS[-3:], of=EFFECTS))
 def test_stopped_while_the_dimension_changes_it_goes_on(
     tmp_path: Path, made: tuple[Path, MemoryLog], at: str
 ) -> None:

@@ -97,7 +97,13 @@ def test_weights_beside_a_graph_give_the_vectors_of_weights_inside(
 
 
 @pytest.mark.parametrize("suffix", [".onnx", ".weights"])
-@pytest.mark.parametrize("damage", [lambda b: b[:1000], lambda b: b[:5000] + b"\x7f" + b[5001:]])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda b: b[:5000] + b"\x7f" + b[5001:],
+        pytest.param(lambda b: b[:1000], marks=pytest.mark.long),
+    ],
+)
 def test_a_damaged_graph_is_built_again(
     folder: ModelFolder,
     cache_dir: Path,

@@ -22,6 +22,7 @@ from palimpsest.contracts.requests import ComposeRequest, JoinSelection, Selecti
 from palimpsest.streams.core.questions import compose_question
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.owners import fold_owner
+from tests.long import long_but
 
 DOGS = ("Ada has a big dog.", "Ada has a large dog.", "Ada has two large dogs.")
 WALKS = (
@@ -330,7 +331,7 @@ def test_no_update_unites_what_was_taken_apart_whole(tmp_path: Path) -> None:
 THREE = ("Ada has a big dog.", "Ada has a huge dog.", "Ada has got a big dog.")
 
 
-@pytest.mark.parametrize("by", ["person", "agent"])
+@pytest.mark.parametrize("by", long_but("person", of=["person", "agent"]))
 @pytest.mark.parametrize("many", [False, True])
 def test_a_consequence_that_was_out_for_a_moment_goes_with_its_cause(
     tmp_path: Path, by: Speaker, *, many: bool

@@ -219,10 +219,15 @@ class Forget(OwnerCommand):
 
 
 class Retract(OwnerCommand):
-    """Hide a candidate; if an update added it, the update is undone."""
+    """Hide a candidate; if an update added it, the update is undone.
+
+    With `again`, it is forgotten, as by `Forget`, and the update stays.
+    """
 
     command: Literal["retract"] = "retract"
     candidate_id: str
+    again: Again | None = None
+    earlier: Literal["refuse"] | None = None
 
 
 class SetExpiry(OwnerCommand):

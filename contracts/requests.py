@@ -397,9 +397,21 @@ class ForgetRequest(Request[Forgotten]):
 
 
 class RetractRequest(TakingOut[Retractions]):
-    """`palimpsest retract`: hide candidates from recall and search; their joins stay."""
+    """`palimpsest retract`: hide candidates from recall and search; their joins stay.
+
+    With `again`, the one candidate is forgotten, and `forgotten` of `RestoreRequest` names this
+    request: undoing a restoration puts the forgetting back that it ended.
+    """
 
     request: Literal["retract"] = "retract"
+    again: Again | None = None
+    earlier: Literal["refuse"] | None = None
+
+    @model_validator(mode="after")
+    def _forgets_one(self) -> Self:
+        if self.again is not None and self.selection.candidate_id is None:
+            raise ValueError("`again` needs a selection of one candidate")
+        return self
 
 
 class RestoreRequest(Request[Restorations]):

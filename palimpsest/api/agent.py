@@ -25,7 +25,7 @@ from palimpsest.process.parameters import made_by
 from palimpsest.projections.recall.hits import MinScore
 from palimpsest.queries.changes import without_positions
 from palimpsest.queries.find import Plan
-from palimpsest.queries.hiding import forgotten_texts, without
+from palimpsest.queries.hiding import forgotten_texts, without, without_texts
 from palimpsest.queries.ids import forgetting_of
 from palimpsest.queries.triangles import Triangle
 from palimpsest.queries.undoing import OF_A_PERSON, OF_ANOTHER
@@ -130,8 +130,9 @@ class Agent:
         return self._seen(found)
 
     def history(self, memory_id: str) -> History:
-        """Every event of a memory, in order, without forgotten texts."""
-        return self._seen(self._store.history(memory_id, owner_id=self.owner_id))
+        """Every event of a memory, in order; without texts if it is forgotten or retracted."""
+        found = self._seen(self._store.history(memory_id, owner_id=self.owner_id))
+        return without_texts(found) if found["state"] == "retracted" else found
 
     def show(self, memory_id: str) -> ShownMemory:
         """A memory with every member and its evidence. RefusedError as for `get`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, cast
 
+from palimpsest.contracts.shown import Happened, History
 from palimpsest.streams.core.ledger import Ledger
 
 Answer = TypeVar("Answer")
@@ -37,6 +38,13 @@ def forgotten_texts(ledger: Ledger) -> set[str]:
 def without(answer: Answer, texts: set[str]) -> Answer:
     """The answer with "" instead of these texts, in the fields that hold texts."""
     return cast("Answer", _without(answer, texts, "")) if texts else answer
+
+
+def without_texts(history: History) -> History:
+    """The history of a hidden memory for an agent: what happened, without texts or reasonings."""
+    texts = ("text", "face", "reasoning")
+    events = [{k: v for k, v in event.items() if k not in texts} for event in history["events"]]
+    return {**history, "face": "", "events": cast("list[Happened]", events)}
 
 
 def _without(value: Any, texts: set[str], field: str) -> Any:

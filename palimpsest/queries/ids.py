@@ -15,7 +15,7 @@ from palimpsest.contracts.identity import decision_id_of, decision_id_or_unchang
 from palimpsest.contracts.requests import Selection
 from palimpsest.contracts.urn import Urn, is_urn
 from palimpsest.projections.duckdb.queries import query
-from palimpsest.streams.write.handlers.forget import FORGET
+from palimpsest.streams.core.expand import FORGET
 
 Kind = Literal["candidate", "decision", "letter", "memory"]
 

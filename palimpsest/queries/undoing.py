@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import takewhile
 from typing import Any, Literal, NoReturn, TypeVar
@@ -67,6 +67,7 @@ from palimpsest.streams.core.separations import separation, statement_on
 from palimpsest.streams.write.answered import digest_of
 
 Way = Literal["undo", "redo"]
+Some = TypeVar("Some", Reinstated, Restored)
 AboutJoins = TypeVar("AboutJoins", UnmergeRequest, ReinstateRequest)
 
 OF_ANOTHER = "another agent forgot it: only that one or a person can bring it back"
@@ -189,7 +190,7 @@ def _recorded(reader: Reader, way: Way, some_id: str) -> AnyEvent | None:
         return None
     # A cluster's partitions answer one by one, and some may have had nothing to do.
     event = next((one for one in events if not isinstance(one, Unchanged)), events[0])
-    if isinstance(event, Restored | Reinstated | Reversed | Redecided | Retracted):
+    if isinstance(event, Joined | Restored | Reinstated | Reversed | Redecided | Retracted):
         match way, reader.answered(some_id):
             case (
                 "undo",
@@ -201,6 +202,13 @@ def _recorded(reader: Reader, way: Way, some_id: str) -> AnyEvent | None:
                     "not_undoable",
                     f"it brought {len(back):,} back: `undo` each, or `reverse` or `retract` them by"
                     " a selection",
+                )
+            case "undo", {"restored": [back]} if isinstance(event, Joined):
+                restored = next(_events_since(reader, some_id, event.owner_id, Restored))
+                raise RefusedError(
+                    "not_undoable",
+                    f"it restored {back}, and joined it to a candidate with its text: `undo`"
+                    f" {restored.id}, then `withdraw` the merge",
                 )
             case "redo", {"retracted": [_, _, *_] as out} | {"reversed": [_, _, *_] as out}:
                 raise RefusedError(
@@ -230,14 +238,19 @@ def _owner_of(reader: Reader, event: AnyEvent, request_id: str) -> str:
 
 def _reinstatement(reader: Reader, request_id: str, decision_id: str) -> AnyEvent:
     """The event by which a request brought a join back, after it took the consequences back."""
-    first, owner = reader.log.of_request(request_id)[0], reader.log.owner_of(decision_id)
+    owner = reader.log.owner_of(decision_id)
     assert owner is not None, "a join that came back was recorded"
-    later = (one.event for one in reader.log.of_owner(owner, after=first.position - 1))
-    return next(
-        event
-        for event in later
-        if isinstance(event, Reinstated) and event.data.decision_id == decision_id
-    )
+    later = _events_since(reader, request_id, owner, Reinstated)
+    return next(event for event in later if event.data.decision_id == decision_id)
+
+
+def _events_since(
+    reader: Reader, request_id: str, owner_id: str, kind: type[Some]
+) -> Iterator[Some]:
+    """An owner's events of a kind from a request's first event on."""
+    first = reader.log.of_request(request_id)[0].position
+    later = reader.log.of_owner(owner_id, after=first - 1)
+    return (one.event for one in later if isinstance(one.event, kind))
 
 
 def _decision_of(candidate_id: str) -> str:
@@ -329,7 +342,7 @@ class _Naming:
                 self._require_not_forgotten(event.subject, other_than=data.cause)
                 return self._bringing_back(self.ledger.entries[event.subject])
             case Restored():
-                return self._hiding(event.subject)
+                return self._hiding_again(event)
             case ExpirySet(data=data):
                 return self._setting_expiry(data.candidate_id, data.expires_at, data.was)
             case _:
@@ -486,6 +499,20 @@ class _Naming:
         if not self.ledger.entries[candidate_id].living:
             raise RefusedError("retracted_already", f"{candidate_id} is hidden already")
         return RetractRequest(selection=self._only(candidate_id), **self.said)
+
+    def _hiding_again(self, event: Restored) -> RetractRequest:
+        """Hides a candidate that was restored, and forgets its text if it was forgotten before."""
+        found = self._log.find(event.id)
+        assert found is not None, "the event was found by its id"
+        before = self._log.of_owner(event.owner_id, upto=found.position)
+        of_it = [one.event for one in before if one.event.subject == event.subject]
+        hidden = next(one for one in reversed(of_it) if isinstance(one, Decided | Retracted))
+        waited = isinstance(hidden, Decided)
+        forgetting = {
+            "again": "ask" if waited else hidden.data.again,
+            "earlier": None if waited else hidden.data.earlier,
+        }
+        return self._hiding(event.subject).model_copy(update=forgetting)
 
     def _setting_expiry(
         self, candidate_id: str, since: datetime | None, then: datetime | None

@@ -55,7 +55,7 @@ from palimpsest.contracts.urn import Urn, is_urn
 from palimpsest.jobs.extract import memories_of, spoken
 from palimpsest.process.output import plain
 from palimpsest.queries.find import Plan
-from palimpsest.queries.hiding import forgotten_texts, without
+from palimpsest.queries.hiding import forgotten_texts, without, without_texts
 from palimpsest.queries.ids import SHORTEST, bare
 from palimpsest.queries.memories import require_future, to_expire
 from palimpsest.queries.triangles import Triangle
@@ -66,8 +66,8 @@ from palimpsest.server.callers import Caller
 from palimpsest.server.problems import ProblemError, not_found
 from palimpsest.settings.serve import Role
 from palimpsest.settings.settings import NO_JUDGE
+from palimpsest.streams.core.expand import FORGET
 from palimpsest.streams.log.as_of import AsOf
-from palimpsest.streams.write.handlers.forget import FORGET
 from palimpsest.streams.write.inputs import OTHER_REQUEST, Outcome, Submission
 
 REQUESTS = UUID("5b0c1c53-3f7e-5f0a-9a55-6f4f0e5b3c11")
@@ -279,11 +279,7 @@ class Intents:
         found = await self._with(memory_id, lambda store, own: store.history(own))
         self._remove_positions(*found["events"])
         if found["state"] == "retracted" and not self._shows_forgotten:
-            events = [
-                {name: value for name, value in event.items() if name not in TEXTS}
-                for event in found["events"]
-            ]
-            return {**found, "face": "", "events": cast("builtins.list[Happened]", events)}
+            return without_texts(found)
         return found
 
     async def show(self, memory_id: str, *, as_of: AsOf | None = None) -> ShownMemory:
@@ -643,9 +639,6 @@ def _all_ids(store: Palimpsest, owner_id: str) -> builtins.list[str]:
         after = page["next"]
         if after is None:
             return ids
-
-
-TEXTS = ("text", "face", "reasoning")
 
 
 # -- dry runs and their tokens ---------------------------------------------------------------------

@@ -611,7 +611,9 @@ OPERATIONS = (
         f"{OWNER}/retract",
         "Hide the candidates of a selection from searches; joins are kept.",
         RetractRequest,
-        takes=parameters("Retract", SelectedCandidates, RetractRequest),
+        takes=parameters(
+            "Retract", SelectedCandidates, RetractRequest, without=["again", "earlier"]
+        ),
         role="reviewer",
         destroys=True,
     ),

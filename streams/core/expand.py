@@ -33,6 +33,9 @@ from palimpsest.contracts.requests import (
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory, Question, Reversal
 from palimpsest.streams.core.separations import agreed, is_separated_beside
 
+FORGET = "forget"
+"""The target of a request to forget, from which the id of its first event follows."""
+
 
 def unmerge_commands(ledger: Ledger, request: UnmergeRequest) -> list[Unmerge]:
     """One command for each join that a request names, including those it reversed before a crash.
@@ -291,11 +294,14 @@ def _in_time(selection: Selection, moment: datetime) -> bool:
 def retract_commands(ledger: Ledger, request: RetractRequest) -> list[Retract]:
     """One command for each living candidate of an owner that a selection matches."""
     chosen = _chosen(ledger, request, request.selection, living=True)
+    forgets = request.again is not None
     return [
         Retract(
-            **command_head(request, ledger.owner_id, entry.id),
+            **command_head(request, ledger.owner_id, FORGET if forgets else entry.id),
             candidate_id=entry.id,
             cause=request.request_id,
+            again=request.again,
+            earlier=request.earlier,
         )
         for entry in chosen
     ]

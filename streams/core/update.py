@@ -251,7 +251,7 @@ def retract(command: Retract, ledger: Ledger, now: datetime) -> Result:
     if not entry.living:
         return Refusal("retracted_already", f"candidate {entry.id} is retracted")
     edge = update_of(entry)
-    if edge is not None:
+    if edge is not None and command.again is None:
         undone = _taken_back(command, ledger, edge, "person", command.cause, now)
         if not isinstance(undone, Refusal):
             return undone
@@ -262,7 +262,9 @@ def retract(command: Retract, ledger: Ledger, now: datetime) -> Result:
             "the memory would show a composed text that lives in another memory, as candidate"
             f" {twin.id}: merge the two, or retract that candidate first",
         )
-    return [_retracted(command, entry, command.cause, now)]
+    hidden = _retracted(command, entry, command.cause, now)
+    data = structs.replace(hidden.data, again=command.again, earlier=command.earlier)
+    return [structs.replace(hidden, data=data)]
 
 
 def _face_elsewhere(ledger: Ledger, memory: Memory) -> Entry | None:

@@ -37,7 +37,7 @@ from palimpsest.contracts.errors import (
     TransientError,
     UsageError,
 )
-from palimpsest.contracts.events import AnyEvent, PolicySet
+from palimpsest.contracts.events import AnyEvent, Joined, PolicySet
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.limits import MOST
 from palimpsest.contracts.model import LONG_INTEGER, has_huge_integer
@@ -80,7 +80,7 @@ from palimpsest.contracts.requests import (
 from palimpsest.contracts.wire import NEWER, VERSION
 from palimpsest.streams.embedder import ModelUnusable
 from palimpsest.streams.write.answered import earlier_answer, record_answer
-from palimpsest.streams.write.commit import Address, InputOffset, Reply
+from palimpsest.streams.write.commit import Address, Commit, InputOffset, Reply
 from palimpsest.streams.write.dry_run import DryRun
 from palimpsest.streams.write.executor import Executor
 from palimpsest.streams.write.handlers import audit, bulk, single
@@ -215,9 +215,15 @@ def execute(executor: Executor, request: Request[A_co]) -> A_co:
     return answer
 
 
-def undo_id(request: Request, answer: Any) -> str | None:
-    """The id to pass to `undo` to take a request back; None if no single request can."""
+def undo_id(request: Request, answer: Any, events: Iterable[AnyEvent]) -> str | None:
+    """The id to pass to `undo` to take a request back; None if no single request can.
+
+    A candidate that was restored and joined to another one with its text is hidden again by one
+    request, and parted from the other by a second.
+    """
     match request, answer:
+        case RestoreRequest(), _ if any(isinstance(event, Joined) for event in events):
+            return None
         case (
             ((MergeRequest() | UpdateRequest()), {"decision_id": str(name)})
             | (SetExpiryRequest(), {"event_id": str(name)})
@@ -302,17 +308,23 @@ def _carry_out(writer: Writer, request: Request[A_co]) -> Answer[A_co]:
     try:
         _require_recordable(request)
         done = HANDLERS[type(request)](_executor_for(writer, request), request)
-        name = None if is_dry_run(request) else undo_id(request, done)
+        events = [event for event, _ in writer.pending.events[_since(writer, before, start) :]]
+        name = None if is_dry_run(request) else undo_id(request, done, events)
         answer = Done(done if name is None else {**done, "undo": name})
     except RefusedError as error:
         answer = Refused(error.reason, error.detail)
     except UsageError as error:
         answer = Misused(str(error))
     if not (isinstance(answer, Refused) and answer.reason in _NOT_RECORDED):
-        record_answer(writer, request, answer, start if writer.pending is before else 0)
+        record_answer(writer, request, answer, _since(writer, before, start))
     if judge and writer.pending.events and writer.pending.events[-1][0] is judge:
         writer.pending.events.pop()  # a dry run, or another partition's: nothing is recorded
     return answer
+
+
+def _since(writer: Writer, before: Commit, start: int) -> int:
+    """Where a request's events begin in the pending commit; parts of it may be committed."""
+    return start if writer.pending is before else 0
 
 
 def _require_recordable(request: Request) -> None:

@@ -135,6 +135,8 @@ def _command(request: Request[Any], now: datetime) -> str | None:
             return f"{request.request} {fields['a']} {fields['b']}"
         case "restore" if "forgotten" in fields:
             return f"restore --forgotten {fields['forgotten']}"
+        case "retract" if "again" in fields:
+            return None  # `forget` takes whole memories
         case "restore" | "retract":
             return f"{request.request}{options}"
         case "set_expiry":

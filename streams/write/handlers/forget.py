@@ -7,7 +7,7 @@ from palimpsest.contracts.commands import Forget
 from palimpsest.contracts.errors import RefusedError, no_such_id
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.requests import ForgetRequest, RestoreRequest, command_head
-from palimpsest.streams.core.expand import restore_commands
+from palimpsest.streams.core.expand import FORGET, restore_commands
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.picture import pictures
 from palimpsest.streams.core.version import versions_of
@@ -18,9 +18,6 @@ from palimpsest.streams.write.executor import (
     run_one,
 )
 from palimpsest.streams.write.handlers.unmerge import as_found
-
-FORGET = "forget"
-"""The target of the command `Forget`, from which the id of its first event follows."""
 
 
 def forget(executor: Executor, request: ForgetRequest) -> Forgotten:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from palimpsest import InvalidInputError, Palimpsest, RefusedError, UsageError
+from palimpsest import InvalidInputError, Palimpsest, RefusedError, Selection, UsageError
 from palimpsest.api.agent import Agent
 
 UNKNOWN = ("unknown_candidate", "unknown_decision")
@@ -135,6 +135,16 @@ def test_an_agent_remembers_corrects_and_forgets(memories: Palimpsest) -> None:
     assert ada.show(str(second.memory_id))["face"] == "Ada has a dog"
     [event, *_] = reversed(memories.history(str(second.memory_id))["events"])
     assert event["actor"] == "helper"
+
+
+def test_an_agent_reads_no_text_in_the_history_of_a_retracted_memory(memories: Palimpsest) -> None:
+    ada = memories.agent("ada")
+    [said] = ada.submit("Ada has a dog")
+    assert "dog" in str(ada.history(str(said.memory_id)))
+    memories.retract(Selection(candidate_id=said.candidate_id))
+    told = ada.history(str(said.memory_id))
+    assert (told["state"], "dog" in str(told)) == ("retracted", False)
+    assert [one["event"] for one in told["events"]] == ["decided", "retracted"]
 
 
 def test_a_consolidation_has_the_actor_who_ended_the_session(tmp_path: Path) -> None:

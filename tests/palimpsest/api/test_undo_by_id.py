@@ -571,6 +571,65 @@ def test_an_agent_undoes_its_own_and_no_statement_of_a_person(memories: Palimpse
         memories.undo(some_id)
 
 
+@pytest.mark.parametrize("again", ["ask", "refuse"])
+@pytest.mark.parametrize("by", ["forgetting", "candidate"])
+def test_what_a_restoration_brought_back_is_forgotten_again_by_its_undo(
+    memories: Palimpsest, again: Any, by: str
+) -> None:
+    ferry = say(memories, TEXTS[0])
+    gone = memories.forget(ferry, again=again)
+    back = (
+        memories.restore(forgotten=gone["forgotten"])
+        if by == "forgetting"
+        else memories.restore(Selection(candidate_id=ferry))
+    )
+    undone = memories.undo(back["undo"])
+    assert undone["retracted"] == [ferry]
+    assert TEXTS[0] not in str(memories.agent("ada").history(ferry))
+    [repeat] = memories.submit({"owner_id": "ada", "text": TEXTS[0]})
+    assert (repeat.reason, living(memories)) == ("forgotten", [])
+    memories.undo(undone["undo"])
+    assert memories.get(ferry)["state"] == "living"
+    assert memories.submit({"owner_id": "ada", "text": TEXTS[0]})[0].memory_id == ferry
+
+
+def test_a_text_that_was_let_in_is_kept_out_again_by_the_undo(memories: Palimpsest) -> None:
+    memories.forget(say(memories, TEXTS[0]))
+    waiting = say(memories, TEXTS[0])
+    back = memories.restore(Selection(candidate_id=waiting))
+    memories.undo(back["undo"])
+    assert TEXTS[0] not in str(memories.agent("ada").history(waiting))
+    [repeat] = memories.submit({"owner_id": "ada", "text": TEXTS[0]})
+    assert (repeat.reason, living(memories)) == ("forgotten", [])
+
+
+def test_an_update_stands_if_the_restoration_of_its_text_is_undone(memories: Palimpsest) -> None:
+    """Forgetting takes out no join, and neither does putting a forgetting back."""
+    ferry = say(memories, TEXTS[0])
+    changed = memories.update(ferry, TEXTS[1])
+    memories.retract(Selection(candidate_id=ferry))
+    gone = memories.forget(changed["candidate_id"] or "")
+    memories.undo(memories.restore(forgotten=gone["forgotten"])["undo"])
+    edges = memories.reader.ledger("ada").edges
+    assert edges[changed["decision_id"] or ""].standing
+
+
+def test_a_restoration_that_also_joined_is_undone_in_two_steps(memories: Palimpsest) -> None:
+    first = say(memories, TEXTS[0])
+    gone = memories.forget(first, again="allow")
+    twin = say(memories, TEXTS[0])
+    was, name = living(memories), str(uuid4())
+    with name_request(name):
+        back = memories.restore(forgotten=gone["forgotten"])
+    assert "undo" not in back
+    with pytest.raises(RefusedError) as refused:
+        memories.undo(name)
+    assert refused.value.reason == "not_undoable"
+    memories.undo(refused.value.detail.split("`undo` ")[1].split(",")[0])
+    memories.withdraw(first, twin)
+    assert living(memories) == was
+
+
 @pytest.mark.parametrize("act", UNDONE, ids=lambda act: act.__name__)
 def test_an_undo_delivered_again_has_its_answer_and_changes_nothing(
     memories: Palimpsest, act: Act

@@ -67,8 +67,8 @@ def _position_at(log: Log, when: datetime, owner_id: str | None) -> int:
 def _first_after(log: Log, position: int, owner_id: str | None = None) -> Recorded | None:
     """The first event after a position, of all owners or one; None if there is none."""
     if owner_id is not None:
-        [first] = log.row(_OF_OWNER, (owner_id, position)) or (None,)
-        if first is None:
+        first = log.number(_OF_OWNER, (owner_id, position))
+        if not first:
             return None
         position = first - 1
     return next(iter(log.after(position, 1)), None)

@@ -20,7 +20,6 @@ _FIRST_MISSING = (
 _FIRST_UNOWNED = (
     "SELECT min(position) FROM events WHERE owner_no NOT IN (SELECT owner_no FROM owners)"
 )
-_FILED_AT = "SELECT position FROM events WHERE id = ?"
 
 
 def check_log(log: Log, progress: Callable[[str, float], None] | None = None) -> int:
@@ -65,19 +64,20 @@ def _check_owner(log: Log, owner_id: str, head: int) -> list[int]:
 
 
 def _check_positions(log: Log) -> None:
-    missing = log.row(_FIRST_MISSING)
-    if missing is not None:
-        raise DamagedEventError(missing[0], "is missing")
-    unowned = log.row(_FIRST_UNOWNED)
-    if unowned is not None and unowned[0] is not None:
-        raise DamagedEventError(unowned[0], "is filed under no owner")
+    missing = log.number(_FIRST_MISSING)
+    if missing:
+        raise DamagedEventError(missing, "is missing")
+    unowned = log.number(_FIRST_UNOWNED)
+    if unowned:
+        raise DamagedEventError(unowned, "is filed under no owner")
 
 
 def _check_event(log: Log, recorded: Recorded) -> None:
     position, event = recorded
     fault = content_fault(event)
-    filed = log.row(_FILED_AT, (bytes.fromhex(event.id.replace("-", "")),))
-    if fault is None and filed != (position,):
+    key = bytes.fromhex(event.id.replace("-", ""))
+    filed = log.number("SELECT position FROM events WHERE id = ?", (key,))
+    if fault is None and filed != position:
         fault = "is filed under another id than its own"
     if fault is not None:
         raise DamagedEventError(position, fault)

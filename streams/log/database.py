@@ -246,8 +246,13 @@ class Database:
             row: Row | None = self._connection.execute(sql, parameters).fetchone()
             return row
 
+    def number(self, sql: str, parameters: Row = ()) -> int:
+        """Return the first value of a query, such as a count; 0 if it has none."""
+        row = self.row(sql, parameters)
+        return (row and row[0]) or 0
+
     def _is_empty(self) -> bool:
-        return self.row("SELECT count(*) FROM sqlite_master") == (0,)
+        return self.number("SELECT count(*) FROM sqlite_master") == 0
 
     def _make(self) -> None:
         self.execute(f"PRAGMA page_size={PAGE_BYTES}")
@@ -262,9 +267,9 @@ class Database:
     def _check(self) -> None:
         if self._is_empty():
             raise NoStoreError(f"there is no store at {self.path}: the file is empty")
-        if self.row("PRAGMA application_id") != (APPLICATION_ID,):
+        if self.number("PRAGMA application_id") != APPLICATION_ID:
             raise StoreError(f"{self.path} is a database of another program")
-        version = (self.row("PRAGMA user_version") or (0,))[0]
+        version = self.number("PRAGMA user_version")
         if version > SCHEMA_VERSION:
             raise StoreError(
                 f"{self.path} was written by a newer palimpsest (format {version},"
@@ -276,7 +281,7 @@ class Database:
     def _bring_up(self) -> None:
         """Upgrade an older file; other processes that open it wait."""
         with self.transaction():
-            version = (self.row("PRAGMA user_version") or (0,))[0]
+            version = self.number("PRAGMA user_version")
             if version < VERIFICATIONS_SINCE:
                 self._make_table("verifications")
                 self._upgrade()

@@ -19,10 +19,10 @@ Headers = tuple[tuple[str, bytes | None], ...]
 
 CHUNK = 500
 
+_COUNT = "SELECT count(*) FROM dead_letters "
 _HEADS = (
     "SELECT number, id, digest, size, reason, detail, origin, at, state, times FROM dead_letters "
 )
-_COUNT = "SELECT count(*) FROM dead_letters "
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,7 @@ class DeadLetters:
         """The number of letters, of all or one state."""
         where = "" if state is None else "WHERE state = ?"
         parameters = () if state is None else (state,)
-        row = self._database.row(_COUNT + where, parameters)
-        return row[0] if row else 0
+        return self._database.number(_COUNT + where, parameters)
 
     def get(self, letter_id: str) -> DeadLetter | None:
         """One letter; None for an unknown id."""

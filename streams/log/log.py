@@ -145,13 +145,11 @@ class Log(Database):
         return number
 
     def _owner_number(self, owner_id: str) -> int | None:
-        row = self.row("SELECT owner_no FROM owners WHERE owner_id = ?", (owner_id,))
-        return None if row is None else row[0]
+        return self.number("SELECT owner_no FROM owners WHERE owner_id = ?", (owner_id,)) or None
 
     def head(self) -> int:
         """The position of the last event; 0 in an empty log."""
-        row = self.row("SELECT max(position) FROM events")
-        return (row and row[0]) or 0
+        return self.number("SELECT max(position) FROM events")
 
     def end(self) -> tuple[int, tuple[int, ...] | None]:
         """The last position, and the next offset of each partition if it follows a cluster.
@@ -170,8 +168,7 @@ class Log(Database):
 
     def count(self) -> int:
         """The number of events; reads an index from end to end."""
-        row = self.row("SELECT count(*) FROM events")
-        return row[0] if row else 0
+        return self.number("SELECT count(*) FROM events")
 
     def lines_after(self, position: int, limit: int = CHUNK) -> list[Line]:
         """Up to `limit` lines after `position`; raises StoreError that names a damaged one."""
@@ -259,8 +256,7 @@ class Log(Database):
         """The number of an owner's events, counted up to `most`."""
         number = self._owner_number(owner_id)
         counted = "SELECT count(*) FROM (SELECT 1 FROM events WHERE owner_no = ? LIMIT ?)"
-        row = self.row(counted, (number, most))
-        return row[0] if row else 0
+        return self.number(counted, (number, most))
 
     def find(self, event_id: str) -> Recorded | None:
         """The event with this id; None if it is unknown, or not an id."""
@@ -286,12 +282,12 @@ class Log(Database):
 
         It is cached once decoded, because each call of a store asks for it several times.
         """
-        last = self.row("SELECT max(position) FROM policies WHERE position <= ?", (upto,))
-        if last is None or last[0] is None:
+        last = self.number("SELECT max(position) FROM policies WHERE position <= ?", (upto,))
+        if not last:
             return None
         found = self._policy
-        if found is None or found.position != last[0] or self.in_transaction:
-            [found] = _decoded(self._read("WHERE position = ?", last, None))
+        if found is None or found.position != last or self.in_transaction:
+            [found] = _decoded(self._read("WHERE position = ?", (last,), None))
             # After a rollback, another event may get the position.
             self._policy = None if self.in_transaction else found
         assert isinstance(found.event, PolicySet)
@@ -313,16 +309,12 @@ class Log(Database):
 
         Policies are few, and are read again only after a new one has arrived.
         """
-        row = self.row("SELECT max(position) FROM policies")
-        last = (row and row[0]) or 0
+        last = self.number("SELECT max(position) FROM policies")
         if self._policies_until != last:
-            found = _decoded(
-                self._read("WHERE position IN (SELECT position FROM policies)", (), None)
-            )
             self._model_changes = [
-                recorded
-                for recorded in found
-                if isinstance(recorded.event, PolicySet) and recorded.event.data.changes_models
+                Recorded(position, event)
+                for position, event in self._policies_set()
+                if event.data.changes_models
             ]
             self._policies_until = last
         return [
@@ -333,13 +325,13 @@ class Log(Database):
 
     def policies(self) -> dict[str, Policy]:
         """Every policy that was ever in force, by the hash that decisions refer to."""
+        return {event.data.hash: recorded_policy(event.data) for _, event in self._policies_set()}
+
+    def _policies_set(self) -> Iterator[tuple[int, PolicySet]]:
         found = self._read("WHERE position IN (SELECT position FROM policies)", (), None)
-        events = (recorded.event for recorded in _decoded(found))
-        return {
-            event.data.hash: recorded_policy(event.data)
-            for event in events
-            if isinstance(event, PolicySet)
-        }
+        for position, event in _decoded(found):
+            if isinstance(event, PolicySet):
+                yield position, event
 
     def _upgrade(self) -> None:
         """Fill the table of pending questions, which older versions filled differently."""

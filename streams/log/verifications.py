@@ -97,8 +97,7 @@ class Verifications:
     def _count(self, which: str) -> int:
         if self._database.row("SELECT 1 FROM sqlite_master WHERE name = 'verifications'") is None:
             return 0
-        row = self._database.row(f"SELECT count(*) FROM verifications WHERE {which}")  # noqa: S608
-        return row[0] if row else 0
+        return self._database.number(f"SELECT count(*) FROM verifications WHERE {which}")  # noqa: S608
 
     def owners_unembedded(self) -> dict[str, int]:
         """The number of each owner's texts that wait for their vector."""

@@ -17,7 +17,9 @@ def each(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Test], Te
     """
     single = isinstance(names, str)
     fields = (names,) if single else names
-    cases = [dict(zip(fields, (row,) if single else row, strict=True)) for row in rows]
+    cases: list[dict[str, Any]] = [
+        dict(zip(fields, (row,) if single else row, strict=True)) for row in rows
+    ]
     assert cases
 
     def decorate(test: Test) -> Test:

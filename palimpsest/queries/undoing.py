@@ -507,11 +507,11 @@ class _Naming:
         before = self._log.of_owner(event.owner_id, upto=found.position)
         of_it = [one.event for one in before if one.event.subject == event.subject]
         hidden = next(one for one in reversed(of_it) if isinstance(one, Decided | Retracted))
-        waited = isinstance(hidden, Decided)
-        forgetting = {
-            "again": "ask" if waited else hidden.data.again,
-            "earlier": None if waited else hidden.data.earlier,
-        }
+        forgetting = (
+            {"again": "ask"}
+            if isinstance(hidden, Decided)
+            else {"again": hidden.data.again, "earlier": hidden.data.earlier}
+        )
         return self._hiding(event.subject).model_copy(update=forgetting)
 
     def _setting_expiry(

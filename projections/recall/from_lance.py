@@ -271,14 +271,12 @@ def _may_fold(
         if face["vector"] is not None:
             by_namespace.setdefault(face["namespace"], []).append(face)
     return any(
-        _is_said_twice(memories, some, f"{where} AND {_in_namespace(namespace)}", floor, tables)
+        _is_said_twice(
+            memories, some, f"{where} AND namespace = {quoted(namespace)}", floor, tables
+        )
         for namespace, some in by_namespace.items()
         if (floor := folding.at_least(namespace)) is not None
     )
-
-
-def _in_namespace(namespace: str) -> str:
-    return f"namespace = {quoted(namespace)}"
 
 
 def _may_share_frame(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -447,12 +445,11 @@ def _with_members(
             for candidate_id, text in sorted(said.items())
             if wanted.former or candidate_id not in former
         ]
-        score = best[face["memory_id"]]
         hit = Recalled(
             memory_id=face["memory_id"],
             urn=str(Urn(about.owner_id, face["namespace"], face["memory_id"])),
             face=face["face"],
-            score=score,
+            score=best[face["memory_id"]],
             namespace=face["namespace"],
             members=wordings,
             intensity=face.get("intensity"),

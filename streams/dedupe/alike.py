@@ -32,19 +32,14 @@ class SimilarSets:
         self._near: list[Numbers] = []
         self._scores: list[NDArray[np.int64]] = []
         for number, tokens in enumerate(sets):
-            scores = self._compared(number, tokens)
+            shared = np.zeros(len(self._sizes), dtype=np.int64)
+            for token in tokens:
+                shared[self._having[token]] += 1
+            union = np.maximum(self._sizes + self._sizes[number] - shared, 1)
+            scores: NDArray[np.int64] = np.rint(shared / union * STEPS).astype(np.int64)
             scores[number] = 0
             self._near.append(np.flatnonzero(scores > above * STEPS))
             self._scores.append(scores[self._near[-1]])
-
-    def _compared(self, number: int, tokens: frozenset[str]) -> NDArray[np.int64]:
-        """The scores of one set with all others."""
-        shared = np.zeros(len(self._sizes), dtype=np.int64)
-        for token in tokens:
-            shared[self._having[token]] += 1
-        union = np.maximum(self._sizes + self._sizes[number] - shared, 1)
-        scores: NDArray[np.int64] = np.rint(shared / union * STEPS).astype(np.int64)
-        return scores
 
     def pairs_of(self, number: int) -> Iterator[int]:
         """The sets that are similar to this one."""

@@ -95,19 +95,17 @@ class Owners:
             return
         for owner_id in self._log.owners_since(self.position, upto=head):
             owner = self._loaded.get(owner_id)
-            if owner is not None:
-                self._asked.add(owner_id)
-                self._fold_new(owner.ledger, head)
+            if owner is None:
+                continue
+            self._asked.add(owner_id)
+            try:
+                for recorded in self._log.of_owner(owner_id, after=self.position, upto=head):
+                    evolve(owner.ledger, recorded.event)
+            except KeyError:
+                self.forget({owner_id})
+                fold_owner(self._log, owner_id, head)  # finds which event is damaged
+                raise
         self.position = head
-
-    def _fold_new(self, ledger: Ledger, head: int) -> None:
-        try:
-            for recorded in self._log.of_owner(ledger.owner_id, after=self.position, upto=head):
-                evolve(ledger, recorded.event)
-        except KeyError:
-            self.forget({ledger.owner_id})
-            fold_owner(self._log, ledger.owner_id, head)  # finds which event is damaged
-            raise
 
     def follow(self, event: AnyEvent) -> None:
         """Fold an event of the store that counts among every owner's events (`Log.of_owner`)."""

@@ -32,12 +32,7 @@ def joined(parts: list[Pairs]) -> Pairs:
     """All pairs of the parts, of which there is at least one, in order."""
     if len(parts) == 1:
         return parts[0]
-    return Pairs(
-        np.concatenate([part.query for part in parts]),
-        np.concatenate([part.row for part in parts]),
-        np.concatenate([part.low for part in parts]),
-        np.concatenate([part.high for part in parts]),
-    )
+    return Pairs(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 def bars(pairs: Pairs, queries: int, limit: int) -> NDArray[np.float64]:

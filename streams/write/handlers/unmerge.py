@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from msgspec import structs
 
-from palimpsest.contracts.answers import MemoryPicture, NotDone, PutBack, Unmerged
+from palimpsest.contracts.answers import NotDone, PutBack, Unmerged
 from palimpsest.contracts.commands import Combine, Redecide, Reinstate, Unmerge
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Reinstated
@@ -222,7 +220,8 @@ def _add_consequences(
             *(edge.newer.id for edge in found.unmade),
             *(event.data.candidate_id for event in found.made),
         ]
-        candidates = [*_members(answer["memories"]), *others]
+        members = (member for memory in answer["memories"] for member in memory["members"])
+        candidates = [*(member["candidate_id"] for member in members), *others]
         entries = executor.ledger(ledger.owner_id).entries
         answer["memories"] = pictures([entries[candidate] for candidate in candidates])
 
@@ -236,7 +235,3 @@ def _embed(
         return command
     made = structs.replace(text, content=executor.content(text.content.text))
     return command.model_copy(update={"composition": made})
-
-
-def _members(pictures: Iterable[MemoryPicture]) -> Iterator[str]:
-    return (member["candidate_id"] for memory in pictures for member in memory["members"])

@@ -85,7 +85,27 @@ def _home_of(text: str, ledger: Ledger, entry: Entry) -> str | None:
 
 def _command(executor: Executor, ledger: Ledger, request: UpdateRequest, entry: Entry) -> Update:
     """The command that adds the text as a candidate of the memory's scope."""
-    prepared = prepare(_candidate(request, entry))
+    # Omitted fields are copied from the candidate that spoke until now.
+    was = entry.memory.face.speaker.fields
+    prepared = prepare(
+        Candidate(
+            owner_id=was.owner_id,
+            source=request.source,
+            id=request.request_id,
+            text=request.text,
+            namespace=was.namespace,
+            session_id=request.session_id,
+            occurred_at=request.occurred_at,
+            category=was.category,
+            kind=was.kind,
+            confidence=was.confidence,
+            importance=was.importance,
+            intensity=was.intensity,
+            topics=was.topics,
+            metadata=was.metadata if request.metadata is None else request.metadata,
+            expires_at=entry.memory.expires_at,
+        )
+    )
     content = _content(executor, ledger, request, entry)
     return Update(
         **command_head(request, ledger.owner_id, request.memory_id),
@@ -107,28 +127,6 @@ def _content(executor: Executor, ledger: Ledger, request: UpdateRequest, entry: 
     if distinct is None or distinct.over or not distinct.members:
         return executor.new_text(request.text)
     return content_of(request.text)
-
-
-def _candidate(request: UpdateRequest, entry: Entry) -> Candidate:
-    """The text as a candidate; omitted fields are copied from the one that spoke until now."""
-    was = entry.memory.face.speaker.fields
-    return Candidate(
-        owner_id=was.owner_id,
-        source=request.source,
-        id=request.request_id,
-        text=request.text,
-        namespace=was.namespace,
-        session_id=request.session_id,
-        occurred_at=request.occurred_at,
-        category=was.category,
-        kind=was.kind,
-        confidence=was.confidence,
-        importance=was.importance,
-        intensity=was.intensity,
-        topics=was.topics,
-        metadata=was.metadata if request.metadata is None else request.metadata,
-        expires_at=entry.memory.expires_at,
-    )
 
 
 # -- undoing -------------------------------------------------------------------------------------

@@ -21,7 +21,6 @@ from palimpsest.contracts.errors import PalimpsestError, TransientError, UsageEr
 from palimpsest.contracts.identity import session_of
 from palimpsest.jobs.extract import memories_of
 from palimpsest.streams.embedded import session
-from palimpsest.streams.embedded.appending import append
 from palimpsest.streams.embedded.pipeline import WINDOW
 from palimpsest.streams.extract.conversation import Message, parts, read_conversation
 from palimpsest.streams.extract.extract import extract_prompt, statements, states
@@ -380,7 +379,7 @@ def test_a_conversation_of_many_messages_is_one_commit(
     monkeypatch.setattr(store, "load_engine", load_stub)
     said = [{"content": f"I know {n} songs."} for n in range(WINDOW + 88)]
     with Palimpsest.open(tmp_path / "store") as memories:
-        commits = Mock(wraps=append)
+        commits = Mock(wraps=session.append)
         monkeypatch.setattr(session, "append", commits)
         assert len(memories.add(said, "ada", infer=False)) == len(said)
         assert commits.call_count == 1

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -87,7 +87,8 @@ def unmerge(
     if folded:
         if named or with_consequences:
             raise typer.BadParameter("--folded takes no ID and no --with-consequences")
-        _reverse(invocation(context), {"folded": True}, dry_run=dry_run, yes=yes, because=because)
+        how: dict[str, Any] = {"dry_run": dry_run, "yes": yes, "because": because}
+        _plan_and_apply(invocation(context), "reversed", {"folded": True}, **how)
         return
     if len(named) != 1:
         raise typer.BadParameter("name an ID, or one of --decision, --candidate and --memory")
@@ -211,6 +212,8 @@ Yes = Annotated[
 
 NOT_BOTH = "give an id or options, not both"
 Act = Callable[..., Mapping[str, Any]]
+Done = Literal["reversed", "reinstated", "retracted", "restored"]
+"""What was done to everything of a selection."""
 
 
 @app.command(epilog="Example: palimpsest reverse --source chat --since 2026-03-01 --dry-run")
@@ -230,21 +233,11 @@ def reverse(
     """Un-merge all joins that match the options, except verbatim repeats; or what an id names."""
     call = invocation(context)
     if which is None:
-        _reverse(call, given, dry_run=dry_run, yes=yes, because=because)
+        _plan_and_apply(call, "reversed", given, dry_run=dry_run, yes=yes, because=because)
     elif given:
         raise typer.BadParameter(NOT_BOTH)
     else:
         unmerge_one(call, which, dry_run=dry_run, yes=yes, because=because)
-
-
-def _reverse(
-    call: Invocation, given: Given, *, dry_run: bool, yes: bool, because: str | None
-) -> None:
-    from palimpsest.api.store import Palimpsest
-    from palimpsest.contracts.requests import JoinSelection
-
-    how: dict[str, Any] = {"dry_run": dry_run, "yes": yes, "because": because}
-    _plan_and_apply(call, Palimpsest.reverse, JoinSelection, given, "reversed", **how)
 
 
 @app.command(epilog="Example: palimpsest reinstate 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22")
@@ -261,14 +254,11 @@ def reinstate(
     because: Because = None,
 ) -> None:
     """Take a reversal back, so that its join stands again; with options, all that match."""
-    from palimpsest.api.store import Palimpsest
-    from palimpsest.contracts.requests import JoinSelection
     from palimpsest.queries.ids import full_id
 
     call = invocation(context)
     if decision_id is None:
-        how: dict[str, Any] = {"dry_run": dry_run, "yes": yes, "because": because}
-        _plan_and_apply(call, Palimpsest.reinstate_many, JoinSelection, given, "reinstated", **how)
+        _plan_and_apply(call, "reinstated", given, dry_run=dry_run, yes=yes, because=because)
         return
     if given:
         raise typer.BadParameter(NOT_BOTH)
@@ -290,11 +280,8 @@ def retract(
     because: Because = None,
 ) -> None:
     """Hide candidates from recall and search; joins are kept, and `restore` undoes it."""
-    from palimpsest.api.store import Palimpsest
-    from palimpsest.contracts.requests import Selection
-
-    how: dict[str, Any] = {"dry_run": dry_run, "yes": yes, "because": because}
-    _plan_and_apply(invocation(context), Palimpsest.retract, Selection, given, "retracted", **how)
+    call = invocation(context)
+    _plan_and_apply(call, "retracted", given, dry_run=dry_run, yes=yes, because=because)
 
 
 @app.command(epilog="Example: palimpsest restore --source broken-bot --since 2026-03-01")
@@ -312,13 +299,9 @@ def restore(
     because: Because = None,
 ) -> None:
     """Bring retracted candidates back, or everything that a single `forget` hid."""
-    from palimpsest.api.store import Palimpsest
-    from palimpsest.contracts.requests import Selection
-
     call = invocation(context)
     if forgotten is None:
-        how: dict[str, Any] = {"dry_run": dry_run, "yes": yes, "because": because}
-        _plan_and_apply(call, Palimpsest.restore, Selection, given, "restored", **how)
+        _plan_and_apply(call, "restored", given, dry_run=dry_run, yes=yes, because=because)
         return
     if given:
         raise typer.BadParameter("--forgotten goes with no other selection")
@@ -329,18 +312,18 @@ def restore(
     call.output.answer(answer, lambda: rendering.changed(verb, answer))
 
 
-def _selection(
-    kind: type[JoinSelection] | type[Selection], given: Given
-) -> JoinSelection | Selection:
+def _selection(done: Done, given: Given) -> JoinSelection | Selection:
     from pydantic import ValidationError
 
     from palimpsest.contracts.model import rule_of
+    from palimpsest.contracts.requests import JoinSelection, Selection
 
     if not given:
         raise typer.BadParameter(
             "give at least one option: without any, everything would be selected"
         )
     try:
+        kind = JoinSelection if done in ("reversed", "reinstated") else Selection
         return kind.model_validate(given)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
@@ -349,25 +332,23 @@ def _selection(
 
 
 def _plan_and_apply(
-    call: Invocation,
-    act: Act,
-    kind: type[JoinSelection] | type[Selection],
-    given: Given,
-    done: str,
-    *,
-    dry_run: bool,
-    yes: bool,
-    because: str | None,
+    call: Invocation, done: Done, given: Given, *, dry_run: bool, yes: bool, because: str | None
 ) -> None:
     """Show the plan, ask, and apply it; exit status 1 if the selection is empty."""
     from palimpsest.queries.ids import full_id
 
-    selection = _selection(kind, given)
+    selection = _selection(done, given)
     with call.store() as store:
+        acts: dict[Done, Act] = {
+            "reversed": store.reverse,
+            "reinstated": store.reinstate_many,
+            "retracted": store.retract,
+            "restored": store.restore,
+        }
         if selection.candidate_id is not None:
             whole = full_id(store.reader, selection.candidate_id, "candidate")
             selection = selection.model_copy(update={"candidate_id": whole})
-        apply = partial(act, store, selection, actor=call.settings.actor, because=because)
+        apply = partial(acts[done], selection, actor=call.settings.actor, because=because)
         if not (dry_run or yes):
             _confirm(call, done, apply(dry_run=True))
         answer = apply(dry_run=dry_run)

@@ -22,7 +22,8 @@ RUNS = 5
 
 def session_end(scale: Scale) -> list[Measured]:
     """Seconds from the call until the session's end and all its joins are durable."""
-    texts = _texts(scale.of(100, 1_000, 1_000))
+    half = [*islice(sentences(), scale.of(100, 1_000, 1_000) // 2)]
+    texts = [*half, *(f"{text.rstrip('.')} indeed." for text in half)]
     with scratch_folder() as folder:
         filled = folder / "filled"
         with Palimpsest.open(filled, policy=UNSEEING) as store:
@@ -34,12 +35,6 @@ def session_end(scale: Scale) -> list[Measured]:
     note = f"{len(texts)} memories of one session, one category, embedded before"
     name = "the end of a session"
     return [Measured(name, "ms", [*took], 300, at_most=True, note=note, beside=beside[0])]
-
-
-def _texts(count: int) -> list[str]:
-    """Made-up texts: half of them, and then the same ones with another word at the end."""
-    half = [*islice(sentences(), count // 2)]
-    return [*half, *(f"{text.rstrip('.')} indeed." for text in half)]
 
 
 def _run(filled: Path, folder: Path) -> tuple[float, dict[str, float]]:

@@ -19,6 +19,8 @@ from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 
 ROUNDS = 5
+JOIN = "SELECT decision_id FROM joins WHERE memory_id = ? ORDER BY position LIMIT 1 OFFSET ?"
+"""The decision of one of a memory's joins, counted by arrival."""
 WIDE = 0.2
 """A threshold that joins sentences with some common words; the stub's own words score lower."""
 
@@ -31,7 +33,8 @@ def large_memory(scale: Scale) -> list[Measured]:
         store.submit([row(text) for text in islice(sentences(), count)], source="bench")
         memory_id, members = _largest(store)
         for number in range(ROUNDS):
-            middle = _decision(store, memory_id, members * (number + 1) // (ROUNDS + 1))
+            at = [memory_id, members * (number + 1) // (ROUNDS + 1)]
+            middle = store.sql(JOIN, at)[0]["decision_id"]
             looked.append(_seconds(store.unmerge, decision_id=middle, dry_run=True))
             cut.append(_seconds(store.unmerge, decision_id=middle))
             store.reinstate(middle)
@@ -77,13 +80,6 @@ def _store() -> Iterator[Palimpsest]:
 def _largest(store: Palimpsest) -> tuple[str, int]:
     row = store.sql("SELECT memory_id, members FROM memories ORDER BY members DESC LIMIT 1")[0]
     return row["memory_id"], row["members"]
-
-
-def _decision(store: Palimpsest, memory_id: str, number: int) -> str:
-    """The decision of one of the memory's joins, counted by arrival."""
-    sql = "SELECT decision_id FROM joins WHERE memory_id = ? ORDER BY position LIMIT 1 OFFSET ?"
-    found: str = store.sql(sql, [memory_id, number])[0]["decision_id"]
-    return found
 
 
 def _seconds(call: Callable[..., Any], *words: Any, **named: Any) -> float:

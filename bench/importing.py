@@ -58,7 +58,9 @@ def _measured(name: str, owners: int, each: int, reach: float | None) -> Measure
     with scratch_folder() as place:
         _write(place / "theirs", owners, each)
         engine = Watched()
-        with _store(place / "store", engine) as store:
+        (folder := place / "store").mkdir()
+        writer = writer_with(engine, Log.create(folder / LOG_FILE, shared=True))
+        with Palimpsest(folder, writer) as store:
             begun = time.perf_counter()
             done = store.import_source(place / "theirs", model_of_vectors=engine.model)
             seconds = time.perf_counter() - begun
@@ -101,8 +103,3 @@ def _rows(owners: int, each: int) -> Iterator[dict[str, Any]]:
                 "content": next(texts),
                 "confidence": 0.9,
             }
-
-
-def _store(folder: Path, engine: StubEngine) -> Palimpsest:
-    folder.mkdir()
-    return Palimpsest(folder, writer_with(engine, Log.create(folder / LOG_FILE, shared=True)))

@@ -16,7 +16,7 @@ def each(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Test], Te
     The rows share the test's fixtures.
     """
     single = isinstance(names, str)
-    fields = (names,) if single else names
+    fields: Sequence[str] = (names,) if isinstance(names, str) else names
     cases: list[dict[str, Any]] = [
         dict(zip(fields, (row,) if single else row, strict=True)) for row in rows
     ]

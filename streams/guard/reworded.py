@@ -565,6 +565,7 @@ _WAYS = {
     "cycles": _ways((r" cycles to work", r" goes to work by bike")),
     "drives": _ways((r" drives (?:herself |himself )?to work", r" goes to work by car")),
     "walks": _ways((r" walks to work", r" goes to work on foot")),
+    "charges": _ways((rf" charges {_AMOUNT} (an? [a-z]+)", r" charges \1 for \2")),
     "relocated": _ways((rf" relocated to ({NAME}.*)", r" moved to \1")),
     **dict.fromkeys(
         ("bikes", "rides"),

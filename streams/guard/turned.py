@@ -17,6 +17,7 @@ from palimpsest.streams.guard.data.name_words import (
     COMMON,
     DOING,
     FEARS,
+    IDIOMS,
     LARGEST,
     MEALS,
     MEETINGS,
@@ -30,6 +31,7 @@ from palimpsest.streams.guard.data.name_words import (
     THINGS,
     THIRD,
     UNIQUE,
+    USING,
 )
 from palimpsest.streams.guard.data.patterns import any_of
 from palimpsest.streams.guard.reworded import MAKE, NAME, VALUE
@@ -81,6 +83,10 @@ def turned(text: str, names: tuple[str, ...]) -> str | None:
         who, what, when = found.groups()
         whose = "My" if who == SPEAKER else f"{capitalised(who)}'s"
         return f"{whose} {what} is due on {when}"
+    if text.startswith(_COMMANDS) and (asked := _asked_for(text, names)) is not None:
+        return asked
+    if text.startswith(_FRONTS) and (fronted := _fronted(text, names)) is not None:
+        return fronted
     if not (" is " in text or " scare" in text or " frighten" in text or text.startswith(_TIMES)):
         return None  # the usual case: no pattern can match
     where, home, role, kin, called, birthplace, time, favourite, scared = _patterns(names)
@@ -176,6 +182,40 @@ def _acted_on(text: str, names: tuple[str, ...]) -> str | None:
     return None
 
 
+def _asked_for(text: str, names: tuple[str, ...]) -> str | None:
+    """A request about the owner as what the owner wants or has; a price as what the owner charges.
+
+    *Reply to Ada in Dutch*, *Call me on 555 0101*, *A lesson with Ada costs 40 euros*.
+    """
+    reply, reach, price = _requests(names)
+    if found := reply.fullmatch(text):
+        who, language, stop = found.groups()
+        subject = f"{SPEAKER} want" if who == "me" else f"{capitalised(who)} wants"
+        return f"{subject} replies in {language}{stop}"
+    if found := reach.fullmatch(text):
+        who, where, stop = found.groups()
+        subject = SPEAKER if who == "me" else capitalised(who)
+        return f"{subject} can be reached at {where}{stop}"
+    if found := price.fullmatch(text):
+        article, what, who, amount, stop = found.groups()
+        subject = f"{SPEAKER} charge" if who == "me" else f"{capitalised(who)} charges"
+        return f"{subject} {amount} for {article.lower()} {what}{stop}"
+    return None
+
+
+def _fronted(text: str, names: tuple[str, ...]) -> str | None:
+    """*For navigation Ada uses Waze* as *Ada uses Waze for navigation*; no idiom, one verb."""
+    found = _front(names).fullmatch(text)
+    if not found or _TIME_FIRST.match(text):
+        return None
+    front, who, does, stop = found.groups()
+    verb, *others = does.casefold().split(" ")
+    one_deed = THIRD.get(verb, verb) in USING and 0 < len(others) < MOST_WORDS
+    if front.casefold() in IDIOMS or not one_deed or not _NO_FRONT.isdisjoint(others):
+        return None
+    return f"{capitalised(who)} {does} {front[0].lower()}{front[1:]}{stop}"
+
+
 def _with_its_owner_first(text: str, names: tuple[str, ...]) -> str | None:
     """*A ThinkPad is my laptop* as *My laptop is a ThinkPad*.
 
@@ -239,6 +279,31 @@ def _handed_in(names: tuple[str, ...]) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=64)
+def _requests(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    who = any_of([*(name for name in names if name != SPEAKER), "me"])
+    where = r"(\S+@[^\s.]+(?:\.[^\s.]+)*|\+?[0-9][0-9 \-]{4,}[0-9])"
+    return (
+        re.compile(rf"(?:Please )?[Rr]eply to ({who}) in ([A-Z][a-z]+)(\.?)"),
+        re.compile(
+            rf"(?:Call|Email|Phone|Ring|Write to|You can (?:call|email|phone|reach)) ({who})"
+            rf" (?:at|on) {where}(\.?)"
+        ),
+        re.compile(
+            rf"(An?) ([a-z\-]+(?: [a-z\-]+)?) (?:by|from|with) ({who})"
+            r" (?:costs|is) ([$€£]?[0-9][0-9.,]*(?: [a-z]+)?)(\.?)"
+        ),
+    )
+
+
+@lru_cache(maxsize=64)
+def _front(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(
+        rf"((?:Against|At|During|For|In|On|While|With|Without) (?:[a-z\-]+ ){{0,2}}[a-z\-]+),?"
+        rf" ({any_of(names)}) ([^,;:?!]+?)(\.?)"
+    )
+
+
+@lru_cache(maxsize=64)
 def _ends(names: tuple[str, ...]) -> tuple[str, ...]:
     """How a sentence ends whose object is the owner."""
     objects = [*(name for name in names if name != SPEAKER), "me"]
@@ -250,7 +315,10 @@ def _owned(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     owns = _possessives(names)
     return (
         re.compile(rf"(An?) ({MAKE}) is ({owns}) ({any_of(THINGS)})(\.?)"),
-        re.compile(rf"(\+?[0-9][0-9 ]{{4,}}|\S+@\S+) is ({owns}) ([a-z]+(?: [a-z]+)?)(\.?)"),
+        re.compile(
+            rf"(\+?[0-9][\w.\-]*(?: [\w\-]+){{0,4}}|\S+@\S+) is ({owns})"
+            rf" ([a-z]+(?: [a-z]+){{0,2}})(\.?)"
+        ),
         re.compile(rf"({NAME}) is ({owns}) ([a-z\-]+(?: [a-z\-]+)?)(\.?)"),
     )
 
@@ -341,6 +409,21 @@ _NO_NAME = PRONOUNS | en.SUBJECTS | en.QUANTIFIERS | en.NEGATORS | en.DETERMINER
 _NO_NAME |= {"who", "what", "somebody", "someone", "everybody", "everyone", "nobody"}
 _NO_OBJECT = PRONOUNS | en.QUANTIFIERS | en.NEGATORS | en.CLAUSES | {"there", "this", "that"}
 _ACTIVE = {done: verb for verb, done in PASSIVES.items()}
+_NO_FRONT = en.PREPOSITIONS | en.FINITE | en.CLAUSES | en.NEGATORS | en.QUANTIFIERS | en.PARTICLES
+_TIME_FIRST = re.compile(rf"(?:{_TIME})\b")
+_COMMANDS = (
+    "A ",
+    "An ",
+    "Call ",
+    "Email ",
+    "Phone ",
+    "Please ",
+    "Reply ",
+    "Ring ",
+    "Write ",
+    "You ",
+)
+_FRONTS = ("Against ", "At ", "During ", "For ", "In ", "On ", "While ", "With ", "Without ")
 _MORE = en.FINITE | en.CLAUSES | en.NEGATORS | en.QUANTIFIERS | en.MORE | {"about"}
 
 

@@ -244,6 +244,23 @@ PASSIVES = {
 """Verbs for what lasts, with their participles: to be *supervised by* Bea is what *Bea supervises*
 says. *Painted by* would say who did it once."""
 
+USING = frozenset(
+    (
+        "buys cooks does drinks drives eats grows keeps listens paints plays prefers reads speaks"
+        " takes teaches uses wears writes"
+    ).split()
+)
+"""Verbs whose phrase of place or purpose may stand first: *For navigation Ada uses Waze*."""
+
+IDIOMS = frozenset(
+    (
+        "at first|at last|at least|for example|for instance|for now|for once|in fact|in future"
+        "|in general|in practice|in short|in theory|in turn|on average|on balance|on paper"
+        "|with luck"
+    ).split("|")
+)
+"""Beginnings that say something about the sentence, not where or what for."""
+
 COATS = frozenset("black brown ginger golden grey gray rescue tabby white young".split())
 """Words for what an animal looks like, or where it is from."""
 
@@ -630,6 +647,7 @@ SUBJECTS = frozenset(
 """What is studied for years: to be studying it is to study it."""
 
 VERBAL = {
+    "can't": frozenset({"bear", "stand"}),
     "banks": frozenset({"with"}),
     "comes": frozenset({"from"}),
     "commutes": frozenset({"by", "to"}),
@@ -641,6 +659,7 @@ VERBAL = {
     "plays": en.INSTRUMENTS | GAMES | KEYS_AND_DRUMS,
     "practices": PRACTISED,
     "quit": KEPT_UP,
+    "reads": frozenset({"about"}),
     "runs": _OFTEN,
     "sleeps": frozenset({"badly", "late", "well"}),
     "starts": frozenset({"school", "work"}),

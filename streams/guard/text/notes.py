@@ -11,10 +11,15 @@ import re
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.frame_words import HEADINGS, NO_VALUE, VERBS
 from palimpsest.streams.guard.data.name_words import (
+    ALLERGENS,
     COATS,
     JOBS,
+    LASTING,
     MEETINGS,
+    PEOPLE,
     PETS,
+    PLAIN,
+    SKILLS,
     STATE_NOTES,
     THINGS,
     TIMES,
@@ -35,6 +40,21 @@ _LANGUAGE = re.compile(r"[A-Z][a-z]+")
 _PET = rf"(?P<pet>(?:(?:{any_of(COATS)}) )?(?:{any_of(PETS)}))"
 _PET_FIRST = re.compile(rf"{_PET}, (?P<name>[A-Z][a-z]+)", re.IGNORECASE)
 _NAME_FIRST = re.compile(rf"(?P<name>[A-Z][a-z]+), (?:an? )?{_PET}")
+_OF_KIN = re.compile(
+    rf"(?:{any_of(PEOPLE | {'boyfriend', 'girlfriend'})})(?: [A-Z][a-z]+)?"
+    rf" (?:{any_of(PLAIN | {'is', 'works'})}) .+"
+)
+"""Small letters only: *Sister Mary is a nun* is not about a sister of the owner's."""
+_OF_PAPERS = re.compile(rf"(?:{any_of(LASTING)}) (?:expires|runs out|is valid until) .+")
+_OF_VALUE = re.compile(
+    r"(blood type|blood group|shoe size) ((?:A|AB|B|O) [a-z]+|[0-9.]+)", re.IGNORECASE
+)
+_AILS = re.compile(rf"(?:{any_of(ALLERGENS)}) allergy|(?:lactose|gluten) intolerance")
+_DOING = re.compile(
+    rf"(?:currently )?(?:learning (?:[A-Z][a-z]+|to (?:{any_of(SKILLS)}))"
+    r"|saving (?:up )?for an? [a-z ]+|training for an? (?:[a-z]+ )?(?:marathon|triathlon))"
+)
+_DID = re.compile(r"[Gg](?:raduated from|rew up in) [A-Z].*")
 _NO_ALLERGEN = frozenset({"no", "none", "unknown", "not", "nothing"})
 _ON_DAYS = re.compile(rf"(?:{'|'.join(day.capitalize() for day in sorted(en.WEEKDAYS))})s\b.*")
 _NOT = re.compile(r"(?:doesn't|does not) (?:drink|eat|smoke) .+")
@@ -49,9 +69,26 @@ def said_in_note(note: str) -> str | None:
         return f" is {low}"
     if _NOT.fullmatch(low):
         return f" {low}"
+    if (stated := _without_colon(note, low)) is not None:
+        return stated
     if not _STATE.fullmatch(low) or not VERBS.isdisjoint(low.split(" ")):
         return None
     return f" {'was' if low.startswith('born') else 'is'} {low}"
+
+
+def _without_colon(note: str, low: str) -> str | None:
+    """A note that says what somebody or something of the owner's is: *husband is a pilot*."""
+    if _OF_KIN.fullmatch(note) or _OF_PAPERS.fullmatch(low):
+        return f"'s {low}"
+    if found := _OF_VALUE.fullmatch(low):
+        return f"'s {found[1]} is {found[2]}"
+    if _AILS.fullmatch(low):
+        return f" has {_with_article(low) if low.endswith('allergy') else low}"
+    if _DOING.fullmatch(low):
+        return f" is {low.removeprefix('currently ')}"
+    if _DID.fullmatch(note):
+        return f" {low}"
+    return _of_job(low) if " at " in low else None
 
 
 def _of_label(label: str, value: str) -> str | None:

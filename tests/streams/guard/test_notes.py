@@ -37,6 +37,17 @@ Born in Rome / I was born in Rome.
 Vegetarian / I am a vegetarian.
 Lactose intolerant. / Ada has lactose intolerance.
 Doesn't eat meat / I do not eat meat.
+husband Andreu is a dentist / My husband Andreu is a dentist.
+mum lives in York / Ada's mum lives in York.
+passport expires 14 August 2027 / My passport expires on 14 August 2027.
+blood type O negative / My blood type is O negative.
+Lactose intolerance / I'm lactose intolerant.
+Peanut allergy. / I'm allergic to peanuts.
+consultant at Brightwell / I work at Brightwell as a consultant.
+Currently learning German / Ada is learning German.
+Training for a half marathon / I'm training for a half marathon.
+Saving up for a boat / I am saving for a boat.
+Graduated from Leuven in 2013 / I graduated from Leuven in 2013.
 """
 DIFFERENT = """
 Note: Rex / Ada's note is Rex.
@@ -87,6 +98,25 @@ Married to Bea / Ada is engaged to Bea.
 Doesn't eat meat / Ada eats meat.
 Doesn't start on Mondays / Ada doesn't start on Mondays.
 Born to run / Ada was born to run.
+Sister Mary lives in Rome / My sister Mary lives in Rome.
+Father Brown is a priest / My father Brown is a priest.
+husband Andreu is a dentist / Bob's husband Andreu is a dentist.
+husband Andreu was a dentist / My husband Andreu is a dentist.
+passport office expires in May / Ada's passport expires in May.
+passport renewal / Ada's passport is renewal.
+blood type O negative / My blood type is O positive.
+blood type unknown / My blood type is unknown.
+Peanut allergy test / I'm allergic to peanuts.
+Peanut allergy / My son is allergic to peanuts.
+No peanut allergy / I'm allergic to peanuts.
+consultant at Brightwell / Ada worked at Brightwell as a consultant.
+consultant at Brightwell called / I work at Brightwell as a consultant.
+Learning goals for May / I'm learning goals for May.
+Learning German is fun / Ada is learning German.
+Training for the staff on Monday / I am training for the staff on Monday.
+Saving files / I am saving files.
+Graduated from Leuven in 2013 / I graduated from Leuven in 2012.
+Graduated tax / I graduated tax.
 """
 
 

@@ -30,6 +30,16 @@ ada@example.org is my email. / Ada's email is ada@example.org.
 Bea Rao supervises me. / Ada is supervised by Bea Rao.
 Two juniors are mentored by Ada. / I mentor two juniors.
 Rex is my ginger cat. / Ada has a ginger cat called Rex.
+For navigation Ada uses Waze. / I use Waze for navigation.
+While coding, Ada drinks mate. / I drink mate while coding.
+On night shifts I drink chai. / Ada drinks chai on night shifts.
+Reply to Ada in Dutch. / I want replies in Dutch.
+Please reply to me in Dutch. / Ada wants replies in Dutch.
+Call me on 0161 555 201. / Ada's phone number is 0161 555 201.
+Write to Ada at ada@example.org. / My email is ada@example.org.
+A lesson with Ada costs 40 euros. / I charge €40 a lesson.
+64 kg is Ada's weight. / I weigh 64 kg.
+20417 is my student number. / Ada's student number is 20417.
 """
 WORDS = """
 My blood group is O-negative. / Ada's blood type is O negative.
@@ -152,6 +162,36 @@ No juniors are mentored by Ada. / Ada mentors juniors.
 The mural is painted by Ada. / Ada paints the mural.
 Rex is my ginger cat. / Ada has a black cat called Rex.
 Rex is my ginger cat. / Ada has a cat called Rex.
+For navigation Ada uses Waze. / Ada uses Waze.
+For navigation Ada uses Waze. / Ada uses navigation for Waze.
+For navigation Bob uses Waze. / Ada uses Waze for navigation.
+For navigation Ada and Bob use Waze. / Ada uses Waze for navigation.
+For navigation Ada used Waze. / Ada uses Waze for navigation.
+For navigation Ada never uses Waze. / Ada uses Waze for navigation.
+For navigation Ada uses Waze and Maps. / Ada uses Waze and Maps for navigation.
+For her Ada buys books about cats. / Ada buys books about cats for her.
+On paper Ada works. / Ada works on paper.
+On paper Ada teaches maths. / Ada teaches maths on paper.
+In fact Ada uses Waze. / Ada uses Waze in fact.
+In the film Ada likes Bob. / Ada likes Bob in the film.
+Without Bob Ada drinks tea. / Ada drinks without Bob tea.
+While driving, Ada thinks Bob sings. / Ada thinks Bob sings while driving.
+Reply to Ada in Dutch. / Ada speaks Dutch.
+Reply to Bob in Dutch. / Ada wants replies in Dutch.
+Reply to Ada in May. / Ada wants replies in June.
+Don't reply to Ada in Dutch. / Ada wants replies in Dutch.
+Call me on Monday. / Ada's phone number is Monday.
+Call me at 9 30. / Ada's phone number is 9 30.
+Call Bob on 0161 555 201. / Ada's phone number is 0161 555 201.
+Call Ada's boss on 0161 555 201. / Ada's phone number is 0161 555 201.
+A lesson with Ada costs 40 euros. / I charge €45 a lesson.
+A lesson with Bob costs 40 euros. / I charge €40 a lesson.
+A lesson for Ada costs 40 euros. / I charge €40 a lesson.
+A lesson with Ada cost 40 euros. / I charge €40 a lesson.
+64 kg is Ada's target. / I weigh 64 kg.
+64 kg is Ada's goal. / Ada's weight is 64 kg.
+20417 is my student number. / Ada's account number is 20417.
+20417 was my student number. / Ada's student number is 20417.
 """
 OTHER_WORDS = """
 My blood group is O-negative. / Ada's blood type is O positive.

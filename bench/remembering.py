@@ -67,6 +67,7 @@ NAMES = {
     "games": ("Thiago",),
     "leeds": ("Gareth",),
     "nairobi": ("Achieng", "Achieng Odhiambo"),
+    "ferry": ("Tamsin",),
     "werkstatt": ("Miriam", "die Nutzerin", "ich"),
     "kissaten": ("健太", "ユーザー", "私"),
 }
@@ -75,8 +76,8 @@ SESSIONS, SESSION_ROWS = 50, 20
 OF_OTHERS = ("i ", "i'", "my ")
 """How rows begin in which other people speak of themselves: left out, because *I* is the owner."""
 FACTS = shipped_rows("day.jsonl")
-"""The facts of 31 days, one of them in German and one in Japanese, each in five wordings, with a
-question. `after` is the fact after a change, if it changes. On twenty days some facts have texts
+"""The facts of 32 days, one of them in German and one in Japanese, each in five wordings, with a
+question. `after` is the fact after a change, if it changes. On 21 days some facts have texts
 `near` them, which state something else."""
 
 

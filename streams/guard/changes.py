@@ -133,9 +133,9 @@ def gist(text: Reading, names: tuple[str, ...]) -> tuple[str, ...]:
     if stated := {*facts.numbers, *facts.dates}:
         of_whom = {low.removesuffix("'s") for low in text.lows} & RELATED
         return ("#", *sorted(of_whom), *sorted(stated))
-    words = content_words(text, names) - POSSESSIVES
-    said = sorted(word for word in words if word[0].isalpha() and word[:-2] not in _own(names))
-    return ("=", *said) if len(said) >= FEWEST_WORDS else ()
+    lows = {low.removesuffix("'s") for low in text.lows if low[0].isalpha()}
+    said = {*map(_singular, lows - (LIGHT | VERBS | POSSESSIVES | _own(names)))}
+    return ("=", *sorted(said)) if len(said) >= FEWEST_WORDS else ()
 
 
 def _singular(word: str) -> str:

@@ -6,12 +6,14 @@ from array import array
 from collections.abc import Iterable
 
 from palimpsest.contracts.events import Content
-from palimpsest.streams.core.ledger import Distinct, Scope
+from palimpsest.streams.core.ledger import Distinct, Memory, Scope
 from palimpsest.streams.guard import (
     frame,
     kept_for_frames,
     kept_frame_keys,
+    kept_saying,
     kept_statements,
+    shares_a_word,
 )
 
 MOST_VALUES = 5
@@ -24,6 +26,8 @@ _NONE = -1
 
 class FrameIndex:
     """The distinct texts of a scope by their keys; texts of one frame share at least one key.
+
+    The gist of a text about an owner with names is a key, too.
 
     Only the hash of a key is kept: `frame` rejects texts that share nothing else. The places of a
     key are a linked list: each place has its row and the previous place. Most keys belong to a
@@ -48,7 +52,9 @@ class FrameIndex:
             self._rows, self._before = array("l"), array("l")
             self._seen, self._names = 0, names
         for row in range(self._seen, len(self._scope.rows)):
-            for key in kept_frame_keys(self._scope.rows[row].members[0].text, self._names):
+            text = self._scope.rows[row].members[0].text
+            said = kept_saying(text, names).gist if names else ()
+            for key in (*kept_frame_keys(text, names), *([hash(said)] if said else ())):
                 self._before.append(self._last.get(key, _NONE))
                 self._last[key] = len(self._rows)
                 self._rows.append(row)
@@ -59,6 +65,24 @@ class FrameIndex:
             for distinct in self._of_statement(statement, names)
         )
         return sorted(found, key=lambda distinct: distinct.members[-1].place, reverse=True)
+
+    def of_one_gist(self, content: Content, names: tuple[str, ...]) -> list[Distinct]:
+        """The current texts that state a newcomer's numbers or words, one of each memory.
+
+        Latest said first; empty if there are as many as in a series.
+        """
+        said = kept_saying(content.text, names).gist
+        newcomer = kept_for_frames(content.text, names)
+        found: dict[Memory, Distinct] = {}
+        for row in self._sharing([hash(said)] if said else ()):
+            distinct = self._scope.rows[row]
+            if (
+                distinct.current is not None
+                and kept_saying(distinct.members[0].text, names).gist == said
+                and shares_a_word(kept_for_frames(distinct.members[0].text, names), newcomer, names)
+            ):
+                found.setdefault(distinct.current.memory, distinct)
+        return [*found.values()] if len(found) < MOST_VALUES else []
 
     def _of_statement(self, statement: str, names: tuple[str, ...]) -> list[Distinct]:
         """The current texts of a statement's frame; empty if they are a series."""

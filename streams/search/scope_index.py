@@ -499,6 +499,9 @@ class ScopeIndex:
             return near
         mates = self._frames.of(admit.content, names)
         mates += [one for one in self._changed_by(admit, names) if one not in mates]
+        if names:
+            alike = self._frames.of_one_gist(admit.content, names)
+            mates += [one for one in alike if one not in mates]
         if not mates:
             return near
         firsts = {

@@ -223,7 +223,11 @@ class Audits:
                 probes_wanted=probes if found else None,
                 offsets=sealed.offsets,
             )
-            self._log.ask(OpenAuditRequest, because, own_id=own_id, opened=opened)
+            self._writer.ask(
+                OpenAuditRequest(
+                    request_id=own_id, opened=opened, actor=self._log.actor, because=because
+                )
+            )
             self._kept[audit_id] = _Opened(sealed, joins, {probe.id: probe for probe in found})
             return self._status(*self._found(audit_id))
 
@@ -370,7 +374,14 @@ class Audits:
                 bound=round(tally.bound, 6),
                 strata=tuple(strata_of(found, self._opened(found).joins, tally)),
             )
-            self._log.ask(CertifyRequest, because, certified=certified)
+            self._writer.ask(
+                CertifyRequest(
+                    request_id=request_id(),
+                    certified=certified,
+                    actor=self._log.actor,
+                    because=because,
+                )
+            )
             return self._status(*self._found(found.id))
 
     def check(self, *, most: float = 0.01, most_members: int | None = None) -> AuditCheck:

@@ -171,7 +171,11 @@ class Recalls:
                 recall=labels,
                 offsets=sealed.offsets,
             )
-            self._log.ask(OpenAuditRequest, because, own_id=own_id, opened=opened)
+            self._log.writer.ask(
+                OpenAuditRequest(
+                    request_id=own_id, opened=opened, actor=self._log.actor, because=because
+                )
+            )
             self._kept[event_id(own_id, "0")] = found
             return self._status(*self._found(event_id(own_id, "0")))
 

@@ -20,7 +20,7 @@ from palimpsest.contracts.events import (
     Certified,
 )
 from palimpsest.contracts.requested import request_id
-from palimpsest.contracts.requests import LabelAuditRequest, Request
+from palimpsest.contracts.requests import LabelAuditRequest
 from palimpsest.streams.embedder import Progress
 
 
@@ -115,20 +115,14 @@ class RecordedAudits:
         labelled = AuditLabelledData(
             audit=audit.id, pair=pair, label=label, shown=shown, second=second or None
         )
-        self.ask(LabelAuditRequest, because, actor=actor, labelled=labelled)
-
-    def ask(
-        self,
-        kind: type[Request[Any]],
-        because: str | None,
-        *,
-        own_id: str | None = None,
-        actor: str | None = None,
-        **fields: Any,
-    ) -> None:
-        """Ask the writer to execute a new request about audits."""
-        own_id, actor = own_id or request_id(), actor or self.actor
-        self.writer.ask(kind(request_id=own_id, actor=actor, because=because, **fields))
+        self.writer.ask(
+            LabelAuditRequest(
+                request_id=request_id(),
+                labelled=labelled,
+                actor=actor or self.actor,
+                because=because,
+            )
+        )
 
 
 def drawn(seed: str | None) -> str:

@@ -217,8 +217,8 @@ ROWS: tuple[EditRow, ...] = (
         "only one of the texts has *is* or *are* (or *is located*, *is situated*, *is"
         " positioned*) between what is shown and what it does or where it is",
         "a single sentence that begins with *a*, *an* or a number; a verb in *-ing* or a place"
-        " follows; no other verb, no *and*, *that* or negation, nor *one child in five*; never"
-        " before what may be a participle of the past",
+        " follows; no other verb, no *and*, *that* or negation, nor *one child in five*; the"
+        " other text has no verb; never before what may be a participle of the past",
         (
             ("A man is riding a horse.", "A man riding a horse."),
             ("A cat is on the couch.", "A cat on the couch."),
@@ -232,6 +232,8 @@ ROWS: tuple[EditRow, ...] = (
             ("The boss is Tom.", "The boss Tom."),
             ("A man is not in the car.", "A man not in the car."),
             ("A woman is a man in the park.", "A woman a man in the park."),
+            ("A man is holding a dog running.", "A man holding a dog is running."),
+            ("A girl is chasing a boy in the park.", "A girl chasing a boy is in the park."),
             ("One child is in five groups.", "One child in five groups."),
         ),
     ),
@@ -536,7 +538,8 @@ ROWS: tuple[EditRow, ...] = (
         "everyday words for one thing (*couch*, *sofa*; *mother*, *mum*; *photo*, *photograph*)",
         "a pair on a closed list, in small letters, after a determiner or a plain adjective"
         " (relatives after *my*, *her* and similar words), and not before another noun; no *kids"
-        " of*, no *our father*, no kids of a herd",
+        " of*, no *our father*, no kids of a herd; as for all synonyms, not if the texts have"
+        " the same words (*a sofa, not a couch*)",
         (
             ("She sleeps on the couch.", "She sleeps on the sofa."),
             ("The girl walks with her mom.", "The girl walks with her mother."),
@@ -556,6 +559,8 @@ ROWS: tuple[EditRow, ...] = (
             ("Their herd has two kids.", "Their herd has two children."),
             ("She read of the kids of God.", "She read of the children of God."),
             ("She says the our father.", "She says the our dad."),
+            ("He bought a couch, not a sofa.", "He bought a sofa, not a couch."),
+            ("The couch is next to the sofa.", "The sofa is next to the couch."),
             ("He is the father of the church.", "He is the dad of the church."),
             ("Her mother of pearl ring is here.", "Her mom of pearl ring is here."),
             ("The plane is in her toolbox.", "The airplane is in her toolbox."),
@@ -662,6 +667,7 @@ ROWS: tuple[EditRow, ...] = (
         (
             ("The man walks quickly to the station.", "The man walks slowly to the station."),
             ("It is a rapidly moving train.", "It is a quickly moving train."),
+            ("She runs quickly, not rapidly.", "She runs rapidly, not quickly."),
         ),
     ),
     EditRow(

@@ -153,10 +153,11 @@ def _is_done(text: Reading, verb: int, before: frozenset[str]) -> bool:
     return past and is_lower(text, verb) and low(text, verb + 1) in before
 
 
-def _is_of_a_caption(one: Reading, i: int, _other: Reading, _j: int) -> Found:
+def _is_of_a_caption(one: Reading, i: int, other: Reading, j: int) -> Found:
     if low(one, i) not in ("is", "are") or one.sentences != 1 or i < 2 or around.asks(one):
         return None
-    others = one.lows[:i] + one.lows[i + 1 :]
+    relative = j - 2 if low(other, j - 2) in ("that", "which", "who") else j
+    others = (*one.lows[:i], *one.lows[i + 1 :], *other.lows[:relative], *other.lows[j:])
     if low(one, 0) not in en.CAPTION_STARTS or not en.NO_CAPTION.isdisjoint(others):
         return None
     if low(one, 0) == "one" and low(one, i + 2) in en.NUMBERS:
@@ -330,7 +331,10 @@ def _exchange(one: Reading, i: int, other: Reading, j: int, groups: en.Phrases) 
         mine = around.phrase(one, i, group)
         theirs = around.phrase(other, j, group)
         if mine and theirs and mine != theirs:
-            return len(mine), len(theirs)
+            swapped = sorted(filter(str.isalpha, one.lows)) == sorted(
+                filter(str.isalpha, other.lows)
+            )
+            return None if swapped else (len(mine), len(theirs))  # *a sofa, not a couch*
     return None
 
 

@@ -70,6 +70,21 @@ _REQUIRED = re.compile(
     r"|obliged|prompted|required|supposed))? to\b"
 )
 """The same in several words: *has to*, *is required to*."""
+_OPERATES = re.compile(
+    r"(?: (?:will|would|can|cannot|can't|does not|doesn't|do not|don't))?(?: (?:already|only))?"
+    r" (?:clicks?|taps?|(?:logs?|signs?) (?:in|on|out|up)|enters?|selects?|submits?|press(?:es)?"
+    r"|scrolls?|swipes?|exists?|inherits? from|extends?"
+    r"|(?:see|get)s? an? (?:email|error|message|page|screen|warning)"
+    r"|(?:is|am|was|be|are)(?: not)? (?:asked|authenticated|banned|blocked|created|deleted|found"
+    r"|invalid|logged|null|prompted|redirected|shown|signed|undefined|valid)"
+    r"|(?:is|am) an? (?:class|column|entity|field|object|record|row|string|struct|table|type))"
+    r"\b|'s (?:account|credentials|input|password|permissions|session|token)\b"
+)
+"""What the user of a program does and is: nobody in particular, either."""
+_TITLED = re.compile(
+    r" is an? (?:album|book|film|game|movie|musical|novel|play|poem|show|site|song|speech)\b"
+)
+"""What shows that the words before it are a title: *I love Lucy is a show*."""
 _THIRDS = (frozenset(THIRD.values()) | NO_NOUNS | SAME | en.FINITE | en.STATES | {"quit"}) - _OUGHT
 _DEEDS = frozenset(THIRD.values()) - SAME - en.AUXILIARIES
 _PERSONAL = ("He ", "She ")
@@ -162,7 +177,9 @@ def _called(said: str, names: tuple[str, ...]) -> str | None:
         if rest is not None:
             if is_also_a_word(name) and not is_said_of_somebody(name, rest):
                 return None
-            if _REQUIRED.match(rest) and any(map(_is_user, names)):
+            if any(map(_is_user, names)) and (_REQUIRED.match(rest) or _OPERATES.match(rest)):
+                return None
+            if _TITLED.search(rest):
                 return None
             bare = not _begins_with(said, names)
             own, rest = _owned(name, rest)
@@ -225,7 +242,16 @@ def _noted(said: str, names: tuple[str, ...]) -> str | None:
 
 def _is_note_of_deed(verb: str, rest: str) -> bool:
     """Whether a word that may be a plural noun begins a note as its verb: *plays the violin*."""
-    return verb in _DEEDS and _has_object([verb, *rest.split(" ")], 0)
+    words = rest.rstrip(".").split(" ")
+    lasts = verb == "takes" and words[-1] in (
+        "days",
+        "hours",
+        "minutes",
+        "months",
+        "weeks",
+        "years",
+    )
+    return verb in _DEEDS and not lasts and _has_object([verb, *rest.split(" ")], 0)
 
 
 def said_of_owner(text: str, names: tuple[str, ...]) -> str:

@@ -482,10 +482,16 @@ OF_A_DAY = frozenset(
 COUNTING = (["have"], ["has"], ["had"], ["own"], ["keep"], ["with"])
 """Words after which *one* counts what follows."""
 
-NOTED = (
-    (PLAIN | {"dislikes"}) - en.PASTS - frozenset("is was had doesn't didn't isn't wasn't".split())
+_OF_THINGS = frozenset(
+    "becomes belongs depends deploys describes develops explains gives goes grows keeps loses"
+    " maintains performs receives seems sells sends suffers".split()
 )
-"""Present verbs that may begin a note without a subject: *Lives in Rome*."""
+NOTED = (
+    (PLAIN | {"dislikes"})
+    - (en.PASTS | _OF_THINGS)
+    - frozenset("is was had doesn't didn't isn't wasn't".split())
+)
+"""Present verbs that may begin a note without a subject: *Lives in Rome*; not *Depends on Bob*."""
 
 UNIQUE = frozenset(
     (

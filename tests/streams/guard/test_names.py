@@ -187,6 +187,19 @@ User plans for Rome. / I plan for Rome.
 User plans to Rome. / I plan to Rome.
 User only tests fail. / I only test fail.
 Ada statues are old. / I statue are old.
+The user clicks the button. / I click the button.
+The user logs in with a password. / I log in with a password.
+The user can log in. / I can log in.
+The user is logged out after an hour. / I am logged out after an hour.
+The user will be asked for a name. / I will be asked for a name.
+The user's session ends at nine. / My session ends at nine.
+User already exists. / I already exist.
+User is null. / I am null.
+User is a table in the schema. / I am a table in the schema.
+User likes are counted. / Likes are counted.
+I have a dream is a speech. / Ada has a dream is a speech.
+My girl is a song. / Ada's girl is a song.
+I will survive is a song. / Ada will survive is a song.
 """
 OTHERS = {
     ("April", "I"): "April was busy. / I was busy.",

@@ -192,6 +192,10 @@ Lost in Tokyo / Ada lost in Tokyo.
 Broke in Tokyo / Ada broke in Tokyo.
 Drinks at the bar on Friday / I drink at the bar on Friday.
 Calls on Monday / I call on Monday.
+Depends on Bob. / I depend on Bob.
+Goes without saying. / I go without saying.
+Keeps well in the fridge. / I keep well in the fridge.
+Takes two hours. / I take two hours.
 Is where Ada sings. / Ada is where Ada sings.
 User reports Tuesday. / I report Tuesday.
 User visits fall. / I visit fall.

@@ -298,6 +298,7 @@ ROWS: tuple[EditRow, ...] = (
         (
             ("She has three dogs.", "She has 3 dogs."),
             ("They wait for five days.", "They wait for 5 days."),
+            ("User mentors two children.", "User mentors 2 children."),
         ),
         (
             ("She has three dogs.", "She has 4 dogs."),
@@ -312,6 +313,7 @@ ROWS: tuple[EditRow, ...] = (
             ("He owns Xbox two games.", "He owns Xbox 2 games."),
             ("She is on plan two days a week.", "She is on plan 2 days a week."),
             ("The nurse saw bed three times.", "The nurse saw bed 3 times."),
+            ("The paper reads two dogs.", "The paper reads 2 dogs."),
             ("one says what they mean", "1 says what they mean"),
         ),
     ),

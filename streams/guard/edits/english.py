@@ -245,10 +245,14 @@ def _number_word(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 def _may_count(text: Reading, at: int) -> bool:
     """Whether a number here is one of things, and not a label of the word before: *plan two*."""
-    before = low(text, at - 1)
+    before, subject = low(text, at - 1), low(text, at - 2)
     verb = before in en.FINITE | en.PASTS or (
         len(before) > 4 and before.endswith(("ed", "ing", "ly"))
     )
+    does = subject in en.SUBJECTS | {"user"} or (at - 2 in text.openers and capital(text, at - 2))
+    if before in ("reads", "says") and not does:
+        return False  # *the sign reads two dogs* quotes it
+    verb = verb or (does and before.endswith("s"))
     plain = is_lower(text, at - 1) or at - 1 in text.openers
     return at in text.openers or (plain and (verb or before in en.BEFORE_A_NUMBER))
 

@@ -21,6 +21,7 @@ from palimpsest.streams.guard.data.name_words import (
     ILLNESSES,
     INTENDING,
     LIMBS,
+    LIVING,
     NO_NOUNS,
     NOT_VERBS,
     NOTED,
@@ -30,11 +31,11 @@ from palimpsest.streams.guard.data.name_words import (
     PLAIN,
     PRONOUNS,
     RELATED,
-    ROLES,
     SAME,
     SEVERAL,
     THIRD,
     TOOLS,
+    TRADES,
     TRANSITIVE,
     UNIQUE,
     VERBAL,
@@ -138,7 +139,7 @@ def _owning(whose: str, *, user: bool) -> re.Pattern[str]:
 
 
 _ANOTHER = re.compile(r"[A-Z]")
-_OTHERS = RELATED | ROLES | PETS | en.PERSONS | en.QUANTIFIERS | {"who", "that"}
+_OTHERS = (LIVING | PETS | TRADES | {"who", "that"}) - {"the"}
 """Words for others whose a possessive after them may be."""
 _OWN = _owning("his|her|their", user=False)
 _USERS = _owning("their", user=True)

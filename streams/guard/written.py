@@ -12,6 +12,7 @@ from palimpsest.streams.guard.data.name_words import (
     COUNTED,
     GOING,
     NUMBERED,
+    OF_A_CLAUSE,
     OF_A_DAY,
     PAYING,
     PERHAPS_YOUNGER,
@@ -55,10 +56,13 @@ _WEEKLY = re.compile(rf" every (?:{_WEEKDAYS}(?=\Z| at [0-9])|weekend\Z)")
 _WEEKLY_PART = re.compile(
     rf" every ({DAY_NAME}|weekday|weekend) ({any_of(en.DAYTIMES)})(?=\Z| at [0-9])"
 )
+_NO_VERB = f"(?:{any_of(en.PREPOSITIONS)}|every)"
 _UNEVENLY = re.compile(
     rf"n't\b|\b(?:{any_of(en.NEGATORS | UNEVEN)}|[a-z]+ier)\b"
-    rf"|\b(?!(?:{any_of(GOING)})\b)[a-z]+ to (?!the\b|an?\b)[a-z]"
-    r"|\b(?:enjoys|likes|loves|prefers) [a-z]+ing\b"
+    rf"|\b(?!(?:{any_of(GOING)})\b)\w+ to (?!the\b|an?\b)[a-z]"
+    r"|\b(?:enjoys|keeps|likes|loves|prefers|started|starts) [a-z]+ing\b"
+    rf"|\b(?:{any_of(OF_A_CLAUSE)})\b|\b(?:has (?:been|[a-z]+ed)|will)\b"
+    rf"|\b(?:has|hears|helps|makes|sees|watches) [A-Z]\w+ (?!{_NO_VERB}\b)[a-z]"
     rf"|\b(?:{any_of(OF_A_DAY)}) every "
     rf"|\b(?:an?|one|once|twice|[0-9]+|{any_of(en.NUMBERS)})\b.* every weekend"
 )

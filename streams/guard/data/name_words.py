@@ -473,6 +473,11 @@ GOING = frozenset(
 )
 """Verbs after which *to* says where or to whom, not what is done: *goes to work every Monday*."""
 
+OF_A_CLAUSE = frozenset(
+    "asked asks believes considers feels hopes knows lets says suggests tells thinks told".split()
+)
+"""Verbs with a clause, which a time after it may belong to: *says Bob works every weekend*."""
+
 OF_A_DAY = frozenset(
     "books celebrates counts enjoys fears hates likes loves of plans records remembers saves spends"
     " tracks uses watches".split()

@@ -352,6 +352,9 @@ I think Eve lost my job. / Ada thinks Eve lost her job.
 I made Eve drink my coffee black. / Ada made Eve drink her coffee black.
 I say Eve uses Vim as my editor. / Ada says Eve uses Vim as her editor.
 I know a nurse who quit my job. / Ada knows a nurse who quit her job.
+Ada met the nurse with her own dog. / I met the nurse with my own dog.
+The user teaches kids in their own home. / I teach kids in my own home.
+The user says people hurt their knee. / I say people hurt my knee.
 Ada has a son. / Ada has one son.
 """
 

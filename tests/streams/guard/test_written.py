@@ -225,6 +225,11 @@ Ada is happy to work every Sunday. / Ada is happy to work on Sundays.
 Ada loves working every weekend. / I love working on weekends.
 Ada is wiser every Monday. / Ada is wiser on Mondays.
 Ada plans every weekend. / I plan on weekends.
+Ada asked Bob to cook every Sunday. / I asked Bob to cook on Sundays.
+Ada thinks Bob works every weekend. / Ada thinks Bob works on weekends.
+Ada makes Bob cook every Sunday. / Ada makes Bob cook on Sundays.
+Ada has worked every weekend. / I have worked on weekends.
+Ada will work every weekend. / Ada will work on weekends.
 Ada eats less daily. / I eat less every day.
 Ada is not paid daily. / Ada is not paid every day.
 Ada writes for a fashion daily. / Ada writes for a fashion every day.

@@ -157,7 +157,8 @@ _LISTED = re.compile(rf" speaks ((?:{_ITEM.pattern}, )*{_ITEM.pattern},? and {_I
 _PLACE = rf"({NAME}(?:, {NAME})?)"
 _TRADE = rf"((?:(?:[a-z\-]+|[A-Z]{{2}}) ){{0,3}}(?:{any_of(TRADES)})|freelance [a-z]+)"
 _TRAINED = (
-    "(?:accredited|certified|chartered|former|licensed|qualified|registered|retired|trained) "
+    "(?:accredited|aspiring|certified|chartered|failed|former|future|licensed|qualified|registered"
+    "|retired|trained|unemployed|wannabe) "
 )
 """A *trained nurse* may do other work, or none."""
 _NAMED = rf"{NAME}(?:'s?)?(?: (?:{any_of(FIRMS)}))?"
@@ -189,8 +190,12 @@ _ACROSS = (
     r"|(?:.* )?[a-z]+ing over (?!.*ing\b)"
 )
 """*Prefers flying over Rome* does not say: to Rome."""
+<<<<<<< HEAD
 _NO_TITLE = rf"(?!(?:{'|'.join(sorted(title.capitalize() for title in en.TITLES))})\Z)"
 _NOT_CALLED = rf"(?!(?:{any_of(NOT_CALLED)})\Z)"
+=======
+_NOT_CALLED = rf"(?!(?:{any_of(NOT_CALLED)}|[A-Z]{{2,}})\Z)"
+>>>>>>> f799d3a7 (Read no verb whose past looks like its present, and say what was tried)
 _DATE = f"[0-9]{{1,2}} (?:{MONTH})(?: [0-9]{{4}})?"
 _AMOUNT = r"((?:[$€£][0-9][0-9.]*|[0-9][0-9.,]* [a-z]+))"
 _PLAIN = r"(?:an? )?[a-z\-]+(?: [a-z\-]+){0,3}"

@@ -74,7 +74,7 @@ _REGULAR = frozenset(
 _IRREGULAR = frozenset(
     (
         "become begin bring build burn buy catch choose come deal dig do draw dream drink drive eat"
-        " feed feel fight fly forget forgive freeze get give go grow hear hide hold jog keep knit"
+        " feed feel fight fly forget forgive freeze get give go grow hear hide hold jog keep"
         " know lead lean learn leave lend lose make mean meet nap owe pay plan prefer program rent"
         " refer ride rise run say see seek sell send sew shop sing sit skip sleep speak spend stand"
         " steal stop swim take teach tell think throw understand wake wear win write"
@@ -193,16 +193,15 @@ PRONOUNS = FIRST_AND_SECOND | frozenset(
 
 OTHER_TIMES = en.PASTS | frozenset(
     (
-        "beat bet bid bit bled bore bound bred broadcast burst bust cast clad come cost crept"
-        " cut dealt"
-        " dove dreamt drew dug dwelt fed fit fled flew forecast fought froze ground hid hit hung"
-        " hurt input knelt laid lay leant leapt lent let lit meant met misread offset outbid output"
-        " overcome preset proofread put quit rang read rent reread reset rid rode rose run sank"
-        " saw set shed shone shook shot shut slid slit slew smelt sought span spat sped spelt"
-        " spilt spit"
-        " split spoilt spread sprang spun stole stood strode struck stuck stung sublet swept swore"
-        " sweat swung thrust threw tore trod typeset undercut upset wed wet withdrew woke wound"
-        " wove wrung"
+        "backlit beat beset bet bid bit bled bore bound bred broadcast burst bust cast clad"
+        " come cost crept cut dealt dove dreamt drew dug dwelt fed fit fled flew forecast fought"
+        " froze ground hid hit hung hurt input knelt knit laid lay leant leapt lent let lit"
+        " meant met miscast misread offset outbid outgrew output overbid overcome podcast preset"
+        " proofread put quit rang read recast recut refit rent reread reset retrofit rid rode"
+        " rose run sank saw set shed shone shook shot shut simulcast slew slid slit smelt sought"
+        " span spat sped spelt spilt spit split spoilt sprang spread spun squat stole stood"
+        " strode struck stuck stung sublet sweat swept swore swung telecast threw thrust tore"
+        " trod typecast typeset undercut upset wed wet withdrew woke wound wove wrought wrung"
     ).split()
 )
 """Forms after *I* that are, or may be, past forms."""

@@ -174,6 +174,9 @@ I wound clocks. / Ada wounds clocks.
 I bore people. / Ada bores people.
 I bound books. / Ada bounds books.
 I quit on Mondays. / Ada quits on Mondays.
+I knit a hat for Bob. / Ada knits a hat for Bob.
+I podcast on Mondays. / Ada podcasts on Mondays.
+I recut the film. / Ada recuts the film.
 I slew cranes. / Ada slews cranes.
 I once lived in Rome. / Ada onces lived in Rome.
 I deglazed the pan. / Ada deglazes the pan.

@@ -119,6 +119,7 @@ Ada's friend is French. / Ada has a friend called French.
 Ada's boss is English. / Ada's boss is called English.
 Ada's doctor is Welsh. / Welsh is Ada's doctor.
 Ada's son is Major. / Ada has a son called Major.
+Ada's manager is CEO. / Ada's manager is called CEO.
 Ada's best friend is German. / German is Ada's best friend.
 Ada's youngest son is Christian. / Christian is Ada's youngest son.
 Ada's younger sister is called Mia. / Ada has an older sister called Mia.

@@ -31,6 +31,7 @@ from palimpsest.streams.guard.data.name_words import (
     PLAIN,
     PRONOUNS,
     RELATED,
+    ROLES,
     SAME,
     SEVERAL,
     THIRD,

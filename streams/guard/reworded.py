@@ -190,12 +190,8 @@ _ACROSS = (
     r"|(?:.* )?[a-z]+ing over (?!.*ing\b)"
 )
 """*Prefers flying over Rome* does not say: to Rome."""
-<<<<<<< HEAD
 _NO_TITLE = rf"(?!(?:{'|'.join(sorted(title.capitalize() for title in en.TITLES))})\Z)"
-_NOT_CALLED = rf"(?!(?:{any_of(NOT_CALLED)})\Z)"
-=======
 _NOT_CALLED = rf"(?!(?:{any_of(NOT_CALLED)}|[A-Z]{{2,}})\Z)"
->>>>>>> f799d3a7 (Read no verb whose past looks like its present, and say what was tried)
 _DATE = f"[0-9]{{1,2}} (?:{MONTH})(?: [0-9]{{4}})?"
 _AMOUNT = r"((?:[$€£][0-9][0-9.]*|[0-9][0-9.,]* [a-z]+))"
 _PLAIN = r"(?:an? )?[a-z\-]+(?: [a-z\-]+){0,3}"

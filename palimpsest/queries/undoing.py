@@ -9,6 +9,7 @@ from typing import Any, Literal, NoReturn, TypeVar
 from uuid import UUID
 
 from palimpsest.backends.reader import Reader
+from palimpsest.contracts.answers import Done
 from palimpsest.contracts.errors import RefusedError, no_such_id
 from palimpsest.contracts.events import (
     RANKS,
@@ -64,7 +65,7 @@ from palimpsest.streams.core.expand import unmerge_commands
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.operate import withdrawn_by
 from palimpsest.streams.core.separations import separation, statement_on
-from palimpsest.streams.write.answered import digest_of
+from palimpsest.streams.write.answered import answer_of, digest_of
 
 Way = Literal["undo", "redo"]
 Some = TypeVar("Some", Reinstated, Restored)
@@ -389,8 +390,9 @@ class _Naming:
             case Retracted():
                 return self._retracting_again(event)
             case Restored():
-                self._require_not_forgotten(event.subject)
-                return self._bringing_back(self.ledger.entries[event.subject])
+                entry = self.ledger.entries[event.subject]
+                self._require_not_forgotten(entry.id, other_than=self._hidden_again_by(entry))
+                return self._bringing_back(entry)
             case ExpirySet(data=data):
                 return self._setting_expiry(data.candidate_id, data.was, data.expires_at)
             case _:
@@ -507,12 +509,17 @@ class _Naming:
         before = self._log.of_owner(event.owner_id, upto=found.position)
         of_it = [one.event for one in before if one.event.subject == event.subject]
         hidden = next(one for one in reversed(of_it) if isinstance(one, Decided | Retracted))
-        forgetting = (
-            {"again": "ask"}
-            if isinstance(hidden, Decided)
-            else {"again": hidden.data.again, "earlier": hidden.data.earlier}
-        )
+        forgetting: dict[str, Any] = {"again": "ask"}
+        if isinstance(hidden, Retracted):
+            forgetting = {"again": hidden.data.again, "earlier": hidden.data.earlier}
         return self._hiding(event.subject).model_copy(update=forgetting)
+
+    def _hidden_again_by(self, entry: Entry) -> str | None:
+        """The request that forgot a candidate by undoing its restoration; None if none did."""
+        cause = "" if entry.forgotten is None else entry.forgotten.cause
+        recorded = self._log.of_request(cause) if cause else []
+        answer = answer_of(self._log, recorded) if recorded else None
+        return cause if isinstance(answer, Done) and "retracted" in answer.result else None
 
     def _setting_expiry(
         self, candidate_id: str, since: datetime | None, then: datetime | None

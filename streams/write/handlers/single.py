@@ -105,9 +105,13 @@ def confirm(executor: Executor, request: ConfirmRequest) -> Agreed:
     """Agree with a decision."""
     owner_id = owner_of_decision(executor, request.decision_id)
     executor.run(_command(Confirm, request, owner_id))
-    edge = executor.ledger(owner_id).edges.get(request.decision_id)
-    found = pictures([edge.newer, edge.older]) if edge else []
-    return {"decision_id": request.decision_id, "memories": found}
+    ledger = executor.ledger(owner_id)
+    edge = ledger.edges.get(request.decision_id)
+    alone = ledger.entries[ledger.decisions[request.decision_id]]
+    return {
+        "decision_id": request.decision_id,
+        "memories": pictures([edge.newer, edge.older] if edge else [alone]),
+    }
 
 
 def set_expiry(executor: Executor, request: SetExpiryRequest) -> NewExpiry:

@@ -60,6 +60,14 @@ def test_answers_have_the_shape_that_their_types_say(memories: Palimpsest) -> No
     assert [memory["face"] for memory in back["memories"]] == ["she paints"]
 
 
+def test_a_confirmation_shows_the_memory_of_a_decision_that_joined_nothing(
+    memories: Palimpsest,
+) -> None:
+    [said] = memories.submit([{"owner_id": "ann", "text": "tea in the shed"}])
+    agreed = memories.confirm(str(said.decision_id))
+    assert [one["face"] for one in agreed["memories"]] == ["tea in the shed"]
+
+
 def test_the_twin_answers_with_the_same_types(memories: Palimpsest) -> None:
     async def used() -> None:
         twin = AsyncPalimpsest(memories)

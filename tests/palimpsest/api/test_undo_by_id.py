@@ -583,6 +583,9 @@ def test_what_a_restoration_brought_back_is_forgotten_again_by_its_undo(
         if by == "forgetting"
         else memories.restore(Selection(candidate_id=ferry))
     )
+    memories.undo(back["undo"])
+    memories.redo(back["undo"])
+    assert memories.get(ferry)["state"] == "living"
     undone = memories.undo(back["undo"])
     assert undone["retracted"] == [ferry]
     assert TEXTS[0] not in str(memories.agent("ada").history(ferry))

@@ -125,6 +125,11 @@ def request_for(
         fields = _Naming(reader, owner, by, actor, because)
         hides = way == "undo" and not isinstance(event, Reinstated)
         whole = fields.undo_whole(some_id, owner_id) if hides else None
+        if hides and whole is None and owner_id is None:
+            rest = (
+                _Naming(reader, other, by, actor, because) for other in _owners_of(reader, some_id)
+            )
+            whole = next(filter(None, (other.undo_whole(some_id, None) for other in rest)), None)
         if whole is None and owner != event.owner_id:
             _unknown(some_id)
         request = whole or (fields.undo(event) if way == "undo" else fields.redo(event))
@@ -229,12 +234,21 @@ def _owner_of(reader: Reader, event: AnyEvent, request_id: str) -> str:
     """
     if event.owner_id or not isinstance(event, Unchanged):
         return event.owner_id
-    match reader.answered(request_id):
-        case {"reversed": [first, *_]} | {"retracted": [first, *_]}:
-            named = (reader.log.owner_of(one) for one in (first, decision_id_of(first)))
-            return next((owner for owner in named if owner is not None), "")
+    return next(_owners_of(reader, request_id), "")
+
+
+def _owners_of(reader: Reader, request_id: str) -> Iterator[str]:
+    """The owners about whom a request hid or un-merged something, each once."""
+    recorded = reader.log.of_request(request_id)
+    answer = answer_of(reader.log, recorded) if recorded else None
+    match answer:
+        case Done({"reversed": list(ids)} | {"retracted": list(ids)}):
+            named = (
+                reader.log.owner_of(one) or reader.log.owner_of(decision_id_of(one)) for one in ids
+            )
+            yield from filter(None, dict.fromkeys(named))
         case _:
-            return ""
+            return
 
 
 def _reinstatement(reader: Reader, request_id: str, decision_id: str) -> AnyEvent:

@@ -571,6 +571,19 @@ def test_an_agent_undoes_its_own_and_no_statement_of_a_person(memories: Palimpse
         memories.undo(some_id)
 
 
+def test_what_is_left_of_a_bulk_request_is_undone_for_its_other_owners(
+    memories: Palimpsest,
+) -> None:
+    """One owner's part may have been undone before."""
+    ids = [say(memories, TEXTS[0], owner) for owner in ("ada", "bob", "cy")]
+    hidden = memories.retract(Selection(source="python"))["undo"]
+    memories.undo(hidden, owner_id="ada")
+    assert memories.undo(hidden)["restored"] == ids[1:]
+    with pytest.raises(RefusedError) as refused:
+        memories.undo(hidden)
+    assert refused.value.reason == "not_retracted"
+
+
 @pytest.mark.parametrize("again", ["ask", "refuse"])
 @pytest.mark.parametrize("by", ["forgetting", "candidate"])
 def test_what_a_restoration_brought_back_is_forgotten_again_by_its_undo(

@@ -10,9 +10,8 @@ import ast
 from collections.abc import Iterator
 from functools import cache
 
-import pytest
-
 from palimpsest.server.operations import OPERATIONS
+from tests.tables import each
 from tests.test_layout import ROOT, Tree, parse, within
 
 TABLE = "palimpsest.server.operations"
@@ -210,7 +209,7 @@ def test_the_table_is_read_whole() -> None:
     assert entries().keys() == {operation.name for operation in OPERATIONS}
 
 
-@pytest.mark.parametrize("name", [operation.name for operation in OPERATIONS])
+@each("name", [operation.name for operation in OPERATIONS])
 def test_an_operation_is_stated_in_five_places(name: str) -> None:
     places = places_of(name)
     assert len(places) <= MOST, sorted(places)

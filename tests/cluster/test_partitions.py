@@ -11,18 +11,18 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from aiokafka import AIOKafkaProducer
 from confluent_kafka import Producer
 
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics, partition_of
+from tests.tables import each
 
 RECORDED = json.loads((Path(__file__).parent / "murmur2.json").read_text())
 OWNERS = [row["key"] for row in RECORDED if row["key"]]
 
 
-@pytest.mark.parametrize("row", RECORDED, ids=lambda row: repr(row["key"][:12]))
+@each("row", RECORDED)
 def test_it_is_the_partition_of_the_java_producer(row: dict[str, Any]) -> None:
     expected = {4: row["of_4"], 12: row["of_12"], 100: row["of_100"]}
     assert {count: partition_of(row["key"], count) for count in expected} == expected

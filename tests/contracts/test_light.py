@@ -33,6 +33,7 @@ from palimpsest.contracts.wire import decode, decode_exported, encode
 from tests.contracts.examples import events
 from tests.long import examples
 from tests.recorded.replay import FOLDER
+from tests.tables import each
 
 SCHEMAS = Path(__file__).parents[2] / "contracts" / "schemas"
 KINDS: tuple[type[Any], ...] = get_args(AnyEvent)
@@ -401,7 +402,7 @@ def outcome(line: bytes, *, exported: bool) -> Any:
         return str(error)
 
 
-@pytest.mark.parametrize("name", FOREIGN)
+@each("name", FOREIGN)
 def test_what_is_not_ours_is_read_or_refused_as_pydantic_does(name: str) -> None:
     """`decode_exported` has pydantic alone; only the sentence about what is wrong differs."""
     found, checked = (outcome(FOREIGN[name], exported=one) for one in (False, True))
@@ -462,7 +463,7 @@ def test_an_event_is_a_value(event: AnyEvent) -> None:
     assert not gc.is_tracked(event)
 
 
-@pytest.mark.parametrize("kind", LIGHTS.values(), ids=lambda kind: kind.__name__)
+@each("kind", LIGHTS.values())
 def test_a_struct_takes_fields_by_name_and_is_frozen(kind: type[Any]) -> None:
     made = example(kind)
     with pytest.raises((TypeError, UsageError)):  # of the kinds that users construct

@@ -20,6 +20,7 @@ from palimpsest.streams.policies import load_policy, preset_names
 from tests.contracts.compatibility import incompatibilities
 from tests.contracts.examples import events, models
 from tests.long import examples
+from tests.tables import each
 
 FROZEN = Path(__file__).parents[2] / "contracts" / "schemas"
 DOCUMENTS = documents()
@@ -46,7 +47,7 @@ def test_the_frozen_schemas_are_the_generated_ones() -> None:
     assert not differ, f"run `make schemas` and look at the difference of {', '.join(differ)}"
 
 
-@pytest.mark.parametrize("frozen", sorted(FROZEN.glob("*.json")), ids=lambda path: path.stem)
+@each("frozen", sorted(FROZEN.glob("*.json")))
 def test_nothing_of_a_frozen_schema_is_taken_back(frozen: Path) -> None:
     """A break needs a new version of the type, and an upcaster for the lines of the old one."""
     assert frozen.name in DOCUMENTS
@@ -55,7 +56,7 @@ def test_nothing_of_a_frozen_schema_is_taken_back(frozen: Path) -> None:
         assert incompatibilities(old, SCHEMAS[frozen.name]) == []
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@each("name", SCHEMAS)
 def test_each_is_a_json_schema(name: str) -> None:
     Draft202012Validator.check_schema(SCHEMAS[name])
     assert SCHEMAS[name]["$id"] == f"urn:palimpsest:schema:{name.removesuffix('.json')}"

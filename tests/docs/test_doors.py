@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import pytest
-
 from palimpsest import Palimpsest
 from palimpsest.api.agent import Agent
 from palimpsest.server.http.feed import Feeds
@@ -17,6 +15,7 @@ from palimpsest.server.mcp.tools import tools_of
 from palimpsest.server.operations import OPERATIONS, OWNER
 from tests.docs.pages import text_of
 from tests.palimpsest.cli.test_help import COMMANDS
+from tests.tables import each
 
 PAGE = "docs/doors.md"
 DOORS = ("python", "agent", "command line", "http", "mcp")
@@ -62,7 +61,7 @@ def calls_of(kind: type) -> set[str]:
     return {name for name in dir(kind) if name[0] != "_" and callable(getattr(kind, name))}
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@each("row", ROWS.values())
 def test_an_operation_is_at_its_doors_under_these_names(row: Row) -> None:
     declared = HTTP[row.operation]
     assert row.names["http"] == f"{declared.method} {declared.path.removeprefix(OWNER)}"
@@ -74,7 +73,7 @@ def test_an_operation_is_at_its_doors_under_these_names(row: Row) -> None:
     assert row.names["mcp"] == tool
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@each("row", ROWS.values())
 def test_an_absence_has_a_reason(row: Row) -> None:
     reasons = {*re.findall(r"^(\d+)\. ", text_of(PAGE), flags=re.MULTILINE)}
     for door, name in row.names.items():

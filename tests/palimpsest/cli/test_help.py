@@ -17,6 +17,7 @@ from palimpsest.cli.index import LISTED
 from palimpsest.cli.main import app
 from palimpsest.cli.shell import Shell
 from tests.palimpsest.cli.conftest import CommandLine
+from tests.tables import each
 
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "commands.md"
 ROOT: Any = typer.main.get_command(app)
@@ -67,7 +68,7 @@ def test_all_commands_of_the_design_are_there() -> None:
     assert sorted(COMMANDS) == sorted(DESIGNED)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each("name", COMMANDS)
 def test_help_has_what_it_does_and_an_example(palimpsest: CommandLine, name: str) -> None:
     helped = palimpsest(*name.split(), "--help")
     words = " ".join(helped.out.split())
@@ -76,7 +77,7 @@ def test_help_has_what_it_does_and_an_example(palimpsest: CommandLine, name: str
     assert "Example: palimpsest" in words
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each("name", COMMANDS)
 def test_no_word_of_a_help_is_taken_for_markup(palimpsest: CommandLine, name: str) -> None:
     """Names of settings are in brackets, which a terminal's help may take for a style."""
     command = COMMANDS[name]
@@ -86,7 +87,7 @@ def test_no_word_of_a_help_is_taken_for_markup(palimpsest: CommandLine, name: st
     assert [one for one in bracketed if one not in helped] == []
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each("name", COMMANDS)
 def test_each_example_can_be_typed(name: str) -> None:
     """The parser accepts it; nothing is run.
 
@@ -110,7 +111,7 @@ def test_every_command_is_documented_and_no_other() -> None:
     assert sorted(sections()) == sorted(COMMANDS)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each("name", COMMANDS)
 def test_the_documentation_has_every_option_and_the_example(name: str) -> None:
     section = sections()[name]
     options = {
@@ -196,7 +197,7 @@ def test_the_help_is_what_the_commands_would_make_of_it(
     assert listed == palimpsest("--help").out
 
 
-@pytest.mark.parametrize("name", LISTED)
+@each("name", LISTED)
 def test_the_line_of_a_command_is_the_first_paragraph_of_its_help(name: str) -> None:
     paragraph = ROOT.commands[name].help.split("\n\n")[0]
     assert LISTED[name].line == " ".join(paragraph.split())

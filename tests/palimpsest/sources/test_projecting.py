@@ -30,7 +30,7 @@ from palimpsest.streams.log.log import Log
 from tests.docs.pages import ROOT
 from tests.stub_engine import load_stub, vector_of
 
-ROWS = 400
+ROWS = 240
 OWNERS = 7
 PATIENCE = 60.0
 

@@ -62,6 +62,7 @@ from tests.streams.core.spec import (
     unmerge,
     vector,
 )
+from tests.tables import each
 
 
 def everything() -> History:
@@ -206,12 +207,12 @@ EXAMPLES = examples()
 EVENT_TYPES = get_args(AnyEvent)
 
 
-@pytest.mark.parametrize("kind", EVENT_TYPES, ids=lambda kind: kind.__name__)
+@each("kind", EVENT_TYPES)
 def test_every_event_has_an_example(kind: type[AnyEvent]) -> None:
     assert any(isinstance(event, kind) for event in EXAMPLES)
 
 
-@pytest.mark.parametrize("event", EXAMPLES, ids=lambda event: event.type)
+@each("event", EXAMPLES)
 def test_the_wire_keeps_every_event(event: AnyEvent) -> None:
     line = encode(event)
     assert decode(line) == event

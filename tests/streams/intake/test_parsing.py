@@ -22,6 +22,7 @@ from palimpsest.streams.intake import (
     parse_binary,
 )
 from palimpsest.streams.intake.parsing import binary_mode
+from tests.tables import each
 
 SECRET = "Zanzibar"
 ROW = {"owner_id": "ann", "text": "Ann lives in Oslo."}
@@ -250,7 +251,7 @@ BAD_ROWS = {
 }
 
 
-@pytest.mark.parametrize(("raw", "reason", "detail"), BAD_ROWS.values(), ids=BAD_ROWS.keys())
+@each(("raw", "reason", "detail"), BAD_ROWS.values())
 def test_a_bad_row_is_reported_without_its_words(raw: bytes, reason: str, detail: str) -> None:
     with pytest.raises(InvalidInputError) as error:
         parse(raw, source="file.jsonl")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from palimpsest.streams.search import FullTextIndex, TokenIndex
 from palimpsest.streams.search.content import STOPWORDS, content_tokens, jaccard, terms
 from tests.long import examples
+from tests.tables import each
 
 WORDS = [f"word{i}" for i in range(10)]
 texts = st.lists(st.sampled_from(WORDS), max_size=9)
@@ -109,7 +110,7 @@ def test_lower_case_words_between_white_space() -> None:
     assert terms("Grip_force=12.5N works, works") == ("grip", "force", "12", "5n", "works", "works")
 
 
-@pytest.mark.parametrize("word", sorted(STOPWORDS))
+@each("word", sorted(STOPWORDS))
 def test_stopwords_in_both_languages_and_categories_are_left_out(word: str) -> None:
     assert content_tokens(f"{word} tea") == {"tea"}
     assert terms(word) == ()

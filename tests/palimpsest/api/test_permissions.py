@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FILLS = """
 import os, sys
 os.umask(0)
@@ -33,9 +35,15 @@ def fill(store: Path, row: str) -> list[tuple[int, Path]]:
     return [(int(mode, 8), Path(path)) for mode, path in lines]
 
 
-def test_a_new_store_is_its_users_alone(tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    modes = fill(store, "1")
+@pytest.fixture(scope="module")
+def new(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[int, Path]]]:
+    """A store, and the modes of its files while it was first open."""
+    store = tmp_path_factory.mktemp("new") / "store"
+    return store, fill(store, "1")
+
+
+def test_a_new_store_is_its_users_alone(new: tuple[Path, list[tuple[int, Path]]]) -> None:
+    store, modes = new
     assert {path.name for _, path in modes} >= {"log.sqlite", "log.sqlite-wal", "writer.lock"}
     lance = store / "projections" / "lancedb"
     for mode, path in modes:
@@ -44,10 +52,12 @@ def test_a_new_store_is_its_users_alone(tmp_path: Path) -> None:
             assert stat.S_IMODE(mode) == (0o700 if stat.S_ISDIR(mode) else 0o600), path
 
 
-def test_files_that_an_open_store_gets_are_its_users_alone(tmp_path: Path) -> None:
+def test_files_that_an_open_store_gets_are_its_users_alone(
+    new: tuple[Path, list[tuple[int, Path]]],
+) -> None:
     """The modes of its folder and of existing files are unchanged."""
-    store = tmp_path / "store"
-    before = {path for _, path in fill(store, "1")}
+    store, first = new
+    before = {path for _, path in first}
     store.chmod(0o755)
     (store / "log.sqlite").chmod(0o644)
     modes = {path: stat.S_IMODE(mode) for mode, path in fill(store, "2")}

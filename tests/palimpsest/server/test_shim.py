@@ -25,13 +25,13 @@ from palimpsest.client import shim as shims
 from palimpsest.client.shim import Shim
 from palimpsest.server.endpoint import Endpoint, read_endpoint
 from palimpsest.server.starting import ready_server
+from tests.long import long_but
 from tests.palimpsest.server.child import PROGRAM
 from tests.palimpsest.server.script import Script
 from tests.palimpsest.server.test_mcp import call
 
 ROOT = Path(__file__).parents[3]
 NOWHERE = sys.__stderr__ or sys.stderr
-CLIENTS = 8
 WRITES = 200 if int(os.environ.get("PALIMPSEST_KILLS", "0")) >= 100 else 5
 """Writes of each client; the full number in `make test-crash`."""
 
@@ -67,7 +67,10 @@ async def shim(store: Path, owner: str = "ada") -> AsyncIterator[Client]:
 
 
 @pytest.mark.crash
-def test_eight_processes_start_one_server_and_every_write_survives(folder: Path) -> None:
+@pytest.mark.parametrize("clients", long_but(4, of=[4, 8]))
+def test_many_processes_start_one_server_and_every_write_survives(
+    folder: Path, clients: int
+) -> None:
     async def write(number: int) -> list[str]:
         async with shim(folder, f"owner {number % 4}") as made:
             notes = [f"process {number} writes note {n} {number}x{n}" for n in range(WRITES)]
@@ -75,7 +78,7 @@ def test_eight_processes_start_one_server_and_every_write_survives(folder: Path)
             return [str(one["candidate_id"]) for one in done]
 
     async def all_write() -> list[list[str]]:
-        return await asyncio.gather(*(write(number) for number in range(CLIENTS)))
+        return await asyncio.gather(*(write(number) for number in range(clients)))
 
     acknowledged = [one for some in asyncio.run(all_write()) for one in some]
     endpoint = read_endpoint(folder)
@@ -86,7 +89,7 @@ def test_eight_processes_start_one_server_and_every_write_survives(folder: Path)
         store.wait_for(store.position)  # the server may still be writing its views
         rows = store.sql("SELECT candidate_id FROM candidates")
     assert sorted(row["candidate_id"] for row in rows) == sorted(acknowledged)
-    assert len(acknowledged) == CLIENTS * WRITES
+    assert len(acknowledged) == clients * WRITES
 
 
 def test_a_server_that_died_is_started_again_and_what_it_did_is_not_done_twice(

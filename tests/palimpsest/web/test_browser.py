@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from palimpsest import Palimpsest
 from palimpsest.web.board import board as boards
 from palimpsest.web.board.waiting import read_pairs
+from tests.long import long_but
 from tests.palimpsest.server.child import PROGRAM
 from tests.palimpsest.web.conftest import own_words
 from tests.palimpsest.web.site import (
@@ -469,7 +470,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", long_but("light", "phone", of=LOOKS))  # which is dark, too
 def test_every_page_of_the_board_can_be_used_by_everybody(site: Site, look: str) -> None:
     """axe-core finds nothing, nothing is wider than the screen, and dark is dark."""
     for number, text in enumerate(REMEMBERED):
@@ -500,7 +501,7 @@ def fits(page: Page) -> None:
     assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", long_but("light", "phone", of=LOOKS))  # which is dark, too
 def test_the_audit_of_the_joins_can_be_used_by_everybody(site: Site, look: str) -> None:
     for number in range(6):
         text = own_words(number, 11)

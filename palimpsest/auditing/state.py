@@ -302,19 +302,10 @@ def strata_of(audit: Audit, joins: Mapping[str, AuditedJoin], tally: AuditTally)
             if part not in bounds:
                 bounds[part] = ErrorBound(population[part], audit.delta)
             bounds[part].see(wrong=wrong)
-    return [
-        _stratum(part, size, bounds.get(part) or ErrorBound(size, audit.delta), tally.detected)
-        for part, size in sorted(population.items())
-    ]
-
-
-def _stratum(part: tuple[str, str], size: int, bound: ErrorBound, detected: float) -> Stratum:
-    share = min(1.0, bound.most / detected / size) if detected else 1.0
-    return Stratum(
-        by=part[0],
-        value=part[1],
-        joins=size,
-        labels=bound.labels,
-        errors=bound.errors,
-        bound=round(share, 6),
-    )
+    found = []
+    for (by, value), size in sorted(population.items()):
+        bound = bounds.get((by, value)) or ErrorBound(size, audit.delta)
+        share = min(1.0, bound.most / tally.detected / size) if tally.detected else 1.0
+        counts = {"joins": size, "labels": bound.labels, "errors": bound.errors}
+        found.append(Stratum(by=by, value=value, **counts, bound=round(share, 6)))
+    return found

@@ -141,8 +141,26 @@ async def dedupe(
             runs.append(_by_the_writer(writer, judge, wanted, owner, composed, run, outcomes))
         else:
             runs.append(await _by_parts(writer, judge, wanted, owner, run, outcomes))
-    plan = f"{plan_of(policy.name, run.joins)}{AT}{position}"
-    return _summary(policy.name, plan, runs, run, outcomes, dry_run=wanted.dry_run)
+    refused = {(refusal["a"], refusal["b"]) for refusal in outcomes.refused}
+    return {
+        "policy": policy.name,
+        "dry_run": wanted.dry_run,
+        "plan": f"{plan_of(policy.name, run.joins)}{AT}{position}",
+        "owners": len(runs),
+        "memories": run.memories,
+        "pairs": run.pairs,
+        "all_pairs": run.all_pairs,
+        "asked": dict(run.asked),
+        "why_left": dict(run.why_left),
+        "left": run.left + run.unanswered,
+        "joined": [
+            {**join, "decision_id": outcomes.decisions.get((join["older"], join["newer"]))}
+            for join in run.joins
+            if (join["older"], join["newer"]) not in refused
+        ],
+        "refused": outcomes.refused,
+        "runs": runs,
+    }
 
 
 async def _as_shown(
@@ -330,31 +348,6 @@ def _one(
         return cast("Concluded | Apart", writer.ask(request))
     except (RefusedError, TransientError) as error:
         return error
-
-
-def _summary(
-    policy: str, plan: str, runs: list[RunReport], run: Run, outcomes: Outcomes, *, dry_run: bool
-) -> dict[str, Any]:
-    refused = {(refusal["a"], refusal["b"]) for refusal in outcomes.refused}
-    return {
-        "policy": policy,
-        "dry_run": dry_run,
-        "plan": plan,
-        "owners": len(runs),
-        "memories": run.memories,
-        "pairs": run.pairs,
-        "all_pairs": run.all_pairs,
-        "asked": dict(run.asked),
-        "why_left": dict(run.why_left),
-        "left": run.left + run.unanswered,
-        "joined": [
-            {**join, "decision_id": outcomes.decisions.get((join["older"], join["newer"]))}
-            for join in run.joins
-            if (join["older"], join["newer"]) not in refused
-        ],
-        "refused": outcomes.refused,
-        "runs": runs,
-    }
 
 
 def plan_of(policy: str, joins: Sequence[Pairing]) -> str:

@@ -102,8 +102,11 @@ async def review(
         before, began = result.figures(), time.perf_counter()
         ledger, policy = fold_owner(writer.reader.log, owner), writer.reader.policy_in_force()
         waiting = list(unreviewed(ledger))
-        repeats = [edge for edge in waiting if edge.face == "repeat"]
-        _confirm_exact(writer, repeats, ledger.seen, result)
+        repeats = iter([edge for edge in waiting if edge.face == "repeat"])
+        while some := list(islice(repeats, BATCH_SIZE)):
+            asked = [_asked(ConfirmRequest, edge, None, ledger) for edge in some]
+            answers = writer.ask_each(asked)
+            result.exact += sum(not isinstance(answer, RefusedError) for answer in answers)
         rejected = iter([edge for edge in waiting if edge.decision in REJECTIONS])
         while part := list(islice(rejected, BATCH_SIZE)):
             if result.asked["unavailable"]:
@@ -144,15 +147,6 @@ def unreviewed(ledger: Ledger) -> Iterator[Edge]:
             yield edge
 
 
-def _confirm_exact(
-    writer: StoreWriter, edges: Sequence[Edge], seen: int, result: ReviewResult
-) -> None:
-    requests = [_confirm(edge, None, seen) for edge in edges]
-    for start in range(0, len(requests), BATCH_SIZE):
-        answers = writer.ask_each(requests[start : start + BATCH_SIZE])
-        result.exact += sum(not isinstance(answer, RefusedError) for answer in answers)
-
-
 def _carry_out(
     writer: StoreWriter,
     judge: ReviewJudge,
@@ -167,12 +161,18 @@ def _carry_out(
         if verdict.answer in FAILED:
             result.why_left[verdict.reasoning or verdict.answer] += 1
         if verdict.answer == "same":
-            stated.append((edge, signed(_confirm(edge, verdict, ledger.seen), judge)))
+            stated.append((edge, signed(_asked(ConfirmRequest, edge, verdict, ledger), judge)))
         elif verdict.answer == "different" and not _refused_again(ledger, edge, verdict, result):
-            stated.append((edge, signed(_reverse(edge, verdict, ledger.seen), judge)))
+            stated.append((edge, signed(_asked(UnmergeRequest, edge, verdict, ledger), judge)))
     answers = writer.ask_each([request for _, request in stated])
     for (edge, request), answer in zip(stated, answers, strict=True):
-        _add_answer(edge, request, answer, result)
+        if isinstance(answer, RefusedError):
+            _add_refusal(edge, answer.reason, answer.detail, result)
+        elif request.request == "confirm":
+            result.confirmed += 1
+        else:
+            done = {"candidate_id": edge.newer.id, "reasoning": request.because}
+            result.reversed.append(_about(edge) | done)
 
 
 def _refused_again(ledger: Ledger, edge: Edge, verdict: Verdict, result: ReviewResult) -> bool:
@@ -199,36 +199,19 @@ def _about(edge: Edge) -> dict[str, Any]:
     return {"decision_id": edge.id, "decision": edge.decision, "similarity": edge.similarity}
 
 
-def _add_answer(edge: Edge, request: AnyRequest, answer: Any, result: ReviewResult) -> None:
-    if isinstance(answer, RefusedError):
-        _add_refusal(edge, answer.reason, answer.detail, result)
-    elif request.request == "confirm":
-        result.confirmed += 1
-    else:
-        reasoning = request.because
-        result.reversed.append(
-            {**_about(edge), "candidate_id": edge.newer.id, "reasoning": reasoning}
-        )
-
-
-def _confirm(edge: Edge, verdict: Verdict | None, seen: int) -> ConfirmRequest:
-    """`seen` is the number of the owner's events, so a review that is repeated has the same id."""
-    return ConfirmRequest(
-        request_id=event_id(edge.id, f"review:{seen}"),
+def _asked(
+    kind: type[ConfirmRequest | UnmergeRequest],
+    edge: Edge,
+    verdict: Verdict | None,
+    ledger: Ledger,
+) -> ConfirmRequest | UnmergeRequest:
+    """The number of the owner's events makes the id of a repeated review the same."""
+    return kind(
+        request_id=event_id(edge.id, f"review:{ledger.seen}"),
         decision_id=edge.id,
         rank="review",
         because=verdict.reasoning if verdict else "the same text",
         verdicts=(verdict,) if verdict else None,
-    )
-
-
-def _reverse(edge: Edge, verdict: Verdict, seen: int) -> UnmergeRequest:
-    return UnmergeRequest(
-        request_id=event_id(edge.id, f"review:{seen}"),
-        decision_id=edge.id,
-        rank="review",
-        because=verdict.reasoning,
-        verdicts=(verdict,),
     )
 
 

@@ -106,9 +106,8 @@ def _remove(part: Path) -> None:
 
 
 def _copy_rows_of_file(
-    place: SourcePlace, to: Path, edits: Sequence[RowEdit], mapping: FieldMapping
+    place: SourcePlace, to: Path, edits: Sequence[RowEdit], _mapping: FieldMapping
 ) -> None:
-    del mapping
     removed = {edit.number for edit in edits if edit.said is None}
     values = {edit.number: edit.said for edit in edits if edit.said is not None}
     copy_file(place.path, to, removed, values)
@@ -168,12 +167,10 @@ def _only(connection: sqlite3.Connection) -> str:
 
 
 def _copy_lancedb(
-    place: SourcePlace, to: Path, edits: Sequence[RowEdit], mapping: FieldMapping
+    place: SourcePlace, to: Path, edits: Sequence[RowEdit], _mapping: FieldMapping
 ) -> None:
     with require_extra("a LanceDB table", "lancedb"):
         import lancedb
-
-    del mapping
 
     of_table = place.path.name.endswith(lance.SUFFIX)  # else it is the database's path
     whole = to.with_name(f"{to.name}{lance.SUFFIX}") if of_table else to
@@ -208,9 +205,8 @@ def _identity(edit: RowEdit, mapping: FieldMapping) -> Fields:
 
 
 def _copy_qdrant(
-    place: SourcePlace, to: Path, edits: Sequence[RowEdit], mapping: FieldMapping
+    place: SourcePlace, to: Path, edits: Sequence[RowEdit], _mapping: FieldMapping
 ) -> None:
-    del mapping
     with _copy_vectors(place, to, edits) as inside:
         gone = {str(edit.item["id"]) for edit in edits if isinstance(edit.item, dict)}
         with closing(sqlite3.connect(qdrant.locate_file(inside))) as copy, copy:

@@ -39,9 +39,8 @@ TOLD = 5
 
 @dataclass(slots=True)
 class Outcomes:
-    """The outcomes of a run's requests: how many were done, and the refusals with reasons."""
+    """The decisions of a run's requests, and the refusals with reasons."""
 
-    done: int = 0
     decisions: dict[tuple[str, str], str] = field(default_factory=dict)
     refused: list[dict[str, str]] = field(default_factory=list)
 
@@ -51,7 +50,6 @@ class Outcomes:
         """Record one answer; a failed request is logged as a warning, and the run continues."""
         pair = request.a, request.b
         if not isinstance(answer, Exception):
-            self.done += 1
             match answer:
                 case {"decision_id": str(decision_id)}:
                     self.decisions[pair] = decision_id

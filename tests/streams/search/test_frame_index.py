@@ -225,3 +225,45 @@ def test_it_finds_what_comparing_all_pairs_finds_however_rows_come(
     assert logs[0] == logs[1]
     assert any(expected)
     assert sum(map(bool, expected)) < len(expected)
+
+
+SAVES = "Ada saves 400 shillings with the club."
+
+
+def by_names(runtime: Runtime) -> None:
+    names = SetNamesRequest(request_id=uuid4().hex, owner_id="ada", names=("Ada", "I"))
+    execute(runtime.writer, names)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Each month 400 go from me to the club", [SAVES]),
+        ("Club savings: 400", [SAVES]),
+        ("Each month 600 go from me to the club", []),
+        ("Bob puts 400 into the club", []),
+        ("My sister puts 400 into the club", []),
+        ("I have read 400 pages", []),
+    ],
+)
+def test_the_same_numbers_of_an_owner_with_names_are_asked_about(
+    runtime: Runtime, text: str, found: list[str]
+) -> None:
+    """If the texts share a word, and speak of the same person."""
+    by_names(runtime)
+    say(runtime, SAVES)
+    [outcome] = say(runtime, text)
+    assert asked(runtime, outcome) == found
+
+
+def test_without_names_the_same_numbers_say_nothing(runtime: Runtime) -> None:
+    say(runtime, SAVES)
+    [outcome] = say(runtime, "Each month 400 go from me to the club")
+    assert asked(runtime, outcome) == []
+
+
+def test_many_memories_of_the_same_numbers_are_a_series(runtime: Runtime) -> None:
+    by_names(runtime)
+    verbs = ("owe", "lend", "borrow", "lose", "collect", "count")[: MOST_VALUES + 1]
+    *_, last = say(runtime, *(f"I {verb} for the club and its {verb}ers 400" for verb in verbs))
+    assert asked(runtime, last) == []

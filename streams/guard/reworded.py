@@ -238,6 +238,7 @@ _OWNS = (
     rf" owns ({_COUNT} (?:(?:{any_of(COATS)}) )?(?:{any_of(PETS)})(?: (?:called|named) {NAME})?)",
     r" has \1",
 )
+_YEAR_MADE = "(?:19|20)[0-9]{2}"
 _HANDED_IN = "filed|handed in|in|sent in|submitted|turned in"
 _DAY_AND_MONTH = f"[0-9]{{1,2}} (?:{MONTH})"
 _BORN_IN = "(?:19[0-9]{2}|20[01][0-9])"
@@ -289,6 +290,10 @@ _WAYS = {
         (
             rf"'s ((?:[a-z]+ )?number) (?:at|with) (?:the )?({_ALMA_PLAIN}) is (\S+)",
             r"'s \2 \1 is \3",
+        ),
+        (
+            rf"('s (?:[a-z]+ )?(?:{any_of(THINGS)}) is an? )({MAKE}) from ({_YEAR_MADE})",
+            r"\1\3 \2",
         ),
         (rf"'s birthday is ((?:{_DAY_AND_MONTH}) {_BORN_IN})", r" was born on \1"),
         (rf"'s ({_PET}) is called ({NAME})", r" has a \1 called \2"),

@@ -221,13 +221,16 @@ def _with_its_owner_first(text: str, names: tuple[str, ...]) -> str | None:
 
     *Bea is my vet* becomes *I have Bea as a vet*, which does not say that there is no other.
     """
-    make, number, role = _owned(names)
+    make, number, day, role = _owned(names)
     if found := make.fullmatch(text):
         article, what, whose, thing, stop = found.groups()
         return f"{capitalised(whose)} {thing} is {article.lower()} {what}{stop}"
     if found := number.fullmatch(text):
         value, whose, what, stop = found.groups()
         return f"{capitalised(whose)} {what} is {value}{stop}"
+    if found := day.fullmatch(text):
+        name, whose, what, stop = found.groups()
+        return f"{capitalised(whose)} {what} is {name}{stop}"
     if (found := role.fullmatch(text)) and _NO_NAME.isdisjoint(found[1].casefold().split()):
         name, whose, what, stop = found.groups()
         who = _subject(whose)
@@ -319,6 +322,7 @@ def _owned(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
             rf"(\+?[0-9][\w.\-]*(?: [\w\-]+){{0,4}}|\S+@\S+) is ({owns})"
             rf" ([a-z]+(?: [a-z]+){{0,2}})(\.?)"
         ),
+        re.compile(rf"({_WEEKDAY}) is ({owns}) (day off|[a-z]+ day)(\.?)"),
         re.compile(rf"({NAME}) is ({owns}) ([a-z\-]+(?: [a-z\-]+)?)(\.?)"),
     )
 

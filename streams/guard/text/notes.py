@@ -55,6 +55,8 @@ _DOING = re.compile(
     r"|saving (?:up )?for an? [a-z ]+|training for an? (?:[a-z]+ )?(?:marathon|triathlon))"
 )
 _DID = re.compile(r"[Gg](?:raduated from|rew up in) [A-Z].*")
+_YEAR = re.compile(r"(.+) \(((?:19|20)[0-9]{2})\)")
+"""A make with its year: *Ford Fiesta (2012)* is a *2012 Ford Fiesta*."""
 _NO_ALLERGEN = frozenset({"no", "none", "unknown", "not", "nothing"})
 _ON_DAYS = re.compile(rf"(?:{'|'.join(day.capitalize() for day in sorted(en.WEEKDAYS))})s\b.*")
 _NOT = re.compile(r"(?:doesn't|does not) (?:drink|eat|smoke) .+")
@@ -95,7 +97,7 @@ def _of_label(label: str, value: str) -> str | None:
     first = label.partition(" ")[0]
     label = label if first.isupper() and len(first) > 1 else label[0].lower() + label[1:]
     words, said = label.casefold().split(" "), (value[0].lower() + value[1:]).split(" ")
-    if not _NO_LABEL.isdisjoint(words) or len(said) > MOST_OF_A_VALUE:
+    if not _NO_LABEL.isdisjoint({*words} - {"off"}) or len(said) > MOST_OF_A_VALUE:
         return None
     if not VERBS.isdisjoint(said) or not en.SUBJECTS.isdisjoint(said):
         return None
@@ -109,8 +111,8 @@ def _of_label(label: str, value: str) -> str | None:
         return None
     if label in ("allergies", "allergy"):
         return f" is allergic to {value}" if said[0] not in _NO_ALLERGEN else None
-    if label in THINGS:
-        value = _with_article(value)
+    if words[-1] in THINGS:
+        value = _with_article(_YEAR.sub(r"\2 \1", value))
     elif words[-1] in MEETINGS and _ON_DAYS.fullmatch(value):
         value = f"on {value}"
     several = words[-1].endswith("s") and not words[-1].endswith(("is", "ss", "us"))

@@ -26,6 +26,9 @@ Job: nurse, Haukeland Hospital / I work as a nurse at Haukeland Hospital.
 Job: nurse at Haukeland Hospital / I'm a nurse at Haukeland Hospital.
 Languages: Dutch, French, Greek / I speak Greek, French and Dutch.
 Languages: Dutch and French / Ada speaks French and Dutch.
+Day off: Monday / Monday is my day off.
+Car: Ford Fiesta (2012) / My car is a 2012 Ford Fiesta.
+Work van: Ford Transit (2017) / Ada's work van is a Ford Transit from 2017.
 Payment terms: 14 days / My payment terms are 14 days.
 Pet: ginger cat, Rex / Rex is my ginger cat.
 Dog: Rex, a greyhound / I have a greyhound called Rex.
@@ -77,6 +80,11 @@ Dog: Rex, Labrador / Ada has a cat called Rex.
 Allergies: none / Ada is allergic to none.
 Allergies: wasp stings / Ada is allergic to bee stings.
 Mobile: 07700 900461 / Ada's phone number is 07700 900461.
+Day off: Monday / Ada's day off is Tuesday.
+Off day: Monday / Ada's day off is Monday.
+Car: Ford Fiesta (2012) / My car is a 2013 Ford Fiesta.
+Car: Ford Fiesta (2012) / My car is a Ford Fiesta.
+Car: Ford Fiesta (red) / My car is a red Ford Fiesta.
 Monday: dentist / Ada's Monday is dentist.
 Dog: Rex / Ada has a dog called Rex.
 Dog: Alsatian / Ada has a dog called Alsatian.

@@ -623,15 +623,17 @@ AGENTS = {
     "believer in": "believes in",
     "collector of": "collects",
     "grower of": "grows",
+    r"illustrator of(?= [a-z' ]+s\Z)": "illustrates",
     "keeper of(?! the)": "keeps",
     "maintainer of": "maintains",
     "mentor to": "mentors",
+    r"reader of(?= [a-z' ]+s\Z)": "reads",
     "subscriber to": "subscribes to",
     "user of": "uses",
     "volunteer at": "volunteers at",
     "volunteer for": "volunteers for",
 }
-"""Nouns for somebody who does something, with what they do."""
+"""Nouns for somebody who does something, as patterns, with what they do."""
 
 _OFTEN = frozenset("daily every once twice".split())
 GAMES = frozenset(

@@ -59,6 +59,7 @@ I enjoy watching old films. / Ada likes to watch old films.
 User goes running in the park. / I run in the park.
 User prefers drinking black coffee in the morning. / I prefer black coffee in the morning.
 Ada prefers driving over flying. / I prefer driving to flying.
+Ada is an illustrator of children's books. / I illustrate children's books.
 User prefers green tea over coffee. / I prefer green tea to coffee.
 Ada prefers trains rather than planes. / I prefer trains to planes.
 I'm learning how to play the piano. / The user is learning to play the piano.
@@ -349,6 +350,7 @@ Ada would like jazz. / I want jazz.
 Ada would like to have seen Rome. / Ada wants to have seen Rome.
 Ada would like a dog if Bob agreed. / Ada wants a dog if Bob agreed.
 Ada is the illustrator of Dune. / Ada illustrates Dune.
+Ada is the illustrator of 12 books. / Ada illustrates 12 books.
 Ada is a reader of law at Oxford. / Ada reads law at Oxford.
 Ada is a supporter of two orphans. / I support two orphans.
 Ada is the keeper of the museum. / Ada keeps the museum.

@@ -84,7 +84,7 @@ _OPERATES = re.compile(
 )
 """What the user of a program does and is: nobody in particular, either."""
 _TITLED = re.compile(
-    r" is an? (?:album|book|film|game|movie|musical|novel|play|poem|show|site|song|speech)\b"
+    r" (?:am|is) an? (?:album|book|film|game|movie|musical|novel|play|poem|show|site|song|speech)\b"
 )
 """What shows that the words before it are a title: *I love Lucy is a show*."""
 _THIRDS = (frozenset(THIRD.values()) | NO_NOUNS | SAME | en.FINITE | en.STATES | {"quit"}) - _OUGHT
@@ -179,7 +179,7 @@ def _called(said: str, names: tuple[str, ...]) -> str | None:
         if rest is not None:
             if is_also_a_word(name) and not is_said_of_somebody(name, rest):
                 return None
-            if any(map(_is_user, names)) and (_REQUIRED.match(rest) or _OPERATES.match(rest)):
+            if any(map(_is_role, names)) and (_REQUIRED.match(rest) or _OPERATES.match(rest)):
                 return None
             if _TITLED.search(rest):
                 return None
@@ -217,6 +217,11 @@ def _owned(name: str, rest: str) -> tuple[bool, str]:
 
 def _is_user(name: str) -> bool:
     return name.casefold().removeprefix("the ") == "user"
+
+
+def _is_role(name: str) -> bool:
+    """Whether a name may be nobody in particular in a requirement: *the user*, *the customer*."""
+    return name.casefold().startswith("the ") or _is_user(name)
 
 
 def _noted(said: str, names: tuple[str, ...]) -> str | None:

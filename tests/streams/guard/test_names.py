@@ -213,6 +213,9 @@ OTHERS = {
     ("Ada", "I"): "The user lives in Rome. / I live in Rome.",
     ("Ada", "the user"): "User drives on the server. / Ada drives on the server.",
     ("the user", "I"): "Ada lives in Rome. / I live in Rome.",
+    ("the customer", "I"): "The customer has to pay first. / I have to pay first.",
+    ("the agent", "I"): "The agent logs in with a code. / I log in with a code.",
+    ("Penny Lane", "I"): "Penny Lane is a song. / I am a song.",
 }
 """By the owner's names, a pair that differs."""
 

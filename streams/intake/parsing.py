@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from math import isfinite
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -241,12 +242,8 @@ def _candidate_id(data: Row) -> str:
         raise InvalidInputError("field", "candidate_id: must be a candidate's id") from None
 
 
-def _end_session(event: Row, data: Row) -> EndSession:
-    return _check(EndSession, _head(event, data) | {"session_id": data.get("session_id")})
-
-
-def _compact(event: Row, data: Row) -> Compact:
-    return _check(Compact, _head(event, data) | {"session_id": data.get("session_id")})
+def _of_session(kind: type[Parsed], event: Row, data: Row) -> Parsed:
+    return _check(kind, _head(event, data) | {"session_id": data.get("session_id")})
 
 
 def _head(event: Row, data: Row) -> Row:
@@ -258,8 +255,8 @@ def _head(event: Row, data: Row) -> Row:
 
 _TYPES: dict[str, Callable[[Row, Row], Candidate | Notice]] = {
     "palimpsest.candidate.v1": _candidate,
-    "palimpsest.session_ended.v1": _end_session,
-    "palimpsest.compacted.v1": _compact,
+    "palimpsest.session_ended.v1": partial(_of_session, EndSession),
+    "palimpsest.compacted.v1": partial(_of_session, Compact),
     "palimpsest.accessed.v1": _access,
 }
 

@@ -103,7 +103,8 @@ def plan(
     memories`, and no batch run took place, none depends on a merge, and nothing is replayed.
     """
     recorded = list(events)
-    if not (out and (_searched_memories(recorded, policies) or _has_runs(recorded))):
+    has_runs = any(isinstance(event, Ran) for event in recorded)
+    if not (out and (has_runs or _searched_memories(recorded, policies))):
         return ConsequencePlan(())
     history = Without(ledger.owner_id, frozenset(out), policies, search)
     history.replay(recorded)
@@ -114,10 +115,6 @@ def plan(
         if _asks_another(now, then) or _joins_another(now, then)
     )
     return ConsequencePlan(tuple(found), tuple(history.overtaken), *_of_runs(ledger, history))
-
-
-def _has_runs(events: Iterable[AnyEvent]) -> bool:
-    return any(isinstance(event, Ran) for event in events)
 
 
 def _of_runs(ledger: Ledger, history: Without) -> tuple[tuple[Edge, ...], tuple[Joined, ...]]:

@@ -97,8 +97,8 @@ class Runs(Statements):
     ) -> Apart | Restorations | Unmerged:
         """Record that a pair is different: a pending pair is separated, a join removed.
 
-        A text that waits because of a forgotten one is stored and separated from it; if the two are
-        the same text, it is only stored.
+        A text that waits because of a forgotten one is stored and separated from it, which are two
+        requests, so the answer names no `undo`; if the two are the same text, it is only stored.
         """
         require_owned(self._reader, owner_id, decision_id, existing_id)
         row = review_queue.question_about(self._reader, decision_id, existing_id)
@@ -108,6 +108,7 @@ class Runs(Statements):
             back = self.restore(Selection(candidate_id=row["candidate_id"]), **attribution)
             if verbatim_hash(row["new_text"]) != verbatim_hash(row["existing_text"]):
                 self.separate(row["existing_id"], row["candidate_id"], **attribution)
+                back.pop("undo", None)
             return back
         return self.unmerge(decision_id=decision_id, by="person", **attribution)
 

@@ -484,6 +484,7 @@ def test_what_is_not_what_was_forgotten_is_let_in(ada: Speaker) -> None:
     assert (row["waits_as"], row["candidate_id"]) == ("forgotten", reworded)
     back = ada.store.review_different(*pair(row), actor="kim")
     assert dict(back)["restored"] == [reworded]
+    assert "undo" not in back, "it would leave the two separated"
     assert ada.store.next_review(owner_id=ada.name) is None
     ada.store.restore(forgotten=forgotten["forgotten"])
     assert ada.faces() == sorted((FORGOTTEN, REWORDED)), "a person said that they are two"

@@ -15,11 +15,9 @@ def each(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Test], Te
 
     The rows share the test's fixtures.
     """
-    single = isinstance(names, str)
-    fields: Sequence[str] = (names,) if isinstance(names, str) else names
-    cases: list[dict[str, Any]] = [
-        dict(zip(fields, (row,) if single else row, strict=True)) for row in rows
-    ]
+    if isinstance(names, str):
+        names, rows = (names,), ((row,) for row in rows)
+    cases = [dict(zip(names, row, strict=True)) for row in rows]
     assert cases
 
     def decorate(test: Test) -> Test:
@@ -36,7 +34,7 @@ def each(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Test], Te
                 raise ExceptionGroup(f"{len(failed)} of {len(cases)} rows fail", failed)
 
         signature = inspect.signature(test)
-        kept = [one for name, one in signature.parameters.items() if name not in fields]
+        kept = [one for name, one in signature.parameters.items() if name not in names]
         vars(try_all)["__signature__"] = signature.replace(parameters=kept)
         return try_all
 

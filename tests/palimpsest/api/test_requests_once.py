@@ -47,6 +47,7 @@ from palimpsest.streams.embedder import DEFAULT_MODEL
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write import answered
 from palimpsest.streams.write.inputs import OTHER_REQUEST, Submission
+from tests.long import long_but
 
 
 def by_words(name: str, at_least: float, action: str) -> Policy:
@@ -214,7 +215,14 @@ def test_asked_again_it_is_answered_as_it_was_and_writes_nothing(world: World, n
     assert store.position == position
 
 
-@pytest.mark.parametrize("name", ["unmerge", "forget", "undo without an update", "retract nothing"])
+@pytest.mark.parametrize(
+    "name",
+    long_but(
+        "unmerge",
+        "retract nothing",
+        of=["unmerge", "forget", "undo without an update", "retract nothing"],
+    ),
+)
 def test_another_process_knows_it_too(world: World, name: str, tmp_path: Path) -> None:
     request = ALL[name](world, str(uuid4()))
     first = ask(world.store, request)

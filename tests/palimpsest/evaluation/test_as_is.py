@@ -57,8 +57,15 @@ def test_the_policy_keeps_its_rules_and_its_hash(vectors: TrialVectors) -> None:
     assert answer["policy_test"]["jaccard"] == 0.85
 
 
-@pytest.mark.parametrize("policy", [STANDARD, LAYERED], ids=lambda policy: policy.name)
-@pytest.mark.parametrize("budget", [Fraction(1, 2), Fraction(1, 10)])
+@pytest.mark.parametrize(
+    ("policy", "budget"),
+    [
+        (STANDARD, Fraction(1, 2)),
+        (LAYERED, Fraction(1, 10)),
+        pytest.param(STANDARD, Fraction(1, 10), marks=pytest.mark.long),
+        pytest.param(LAYERED, Fraction(1, 2), marks=pytest.mark.long),
+    ],
+)
 def test_what_is_counted_is_what_evaluate_sees(
     vectors: TrialVectors, policy: Policy, budget: Fraction
 ) -> None:

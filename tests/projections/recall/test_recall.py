@@ -458,7 +458,7 @@ def test_nothing_is_recalled_from_nothing(tmp_path: Path) -> None:
 
 def test_a_memory_is_found_by_each_window_of_its_texts(tmp_path: Path) -> None:
     """Also by those of a composed text, by a part that was cut off, and by no window that left."""
-    history = History(7).steps(250)
+    history = History(7).steps(130)
     project(tmp_path, history)
     windows = 0
     for owner, ledger in history.ledgers.items():

@@ -189,6 +189,7 @@ def backtest(
     """
     owners = _owners(reader, owner)
     counts, asked = _Counts(), _Again(policy, since, compares_anew, certified)
+    processes = min(processes, len(owners)) or 1  # all are started at once, each for a second
     size = math.ceil(len(owners) / (PARTS * processes)) or 1
     parts = [owners[start : start + size] for start in range(0, len(owners), size)]
     with ExitStack() as held:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -223,6 +224,24 @@ def test_several_processes_find_the_same(store: Palimpsest) -> None:
     alone = counted(store, "layered")
     assert alone["owners"] == 4
     assert counted(store, "layered", processes=2) == alone
+
+
+def test_no_more_processes_are_started_than_there_are_owners(
+    store: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[int] = []
+
+    class Started(ProcessPoolExecutor):
+        def __init__(self, processes: int, *how: Any) -> None:
+            started.append(processes)
+            super().__init__(processes, *how)
+
+    monkeypatch.setattr("palimpsest.evaluation.backtest.ProcessPoolExecutor", Started)
+    alone = counted(store, "layered")
+    assert counted(store, "layered", processes=4) == alone
+    store.submit({"owner_id": "bob", "text": TEXTS[0]})
+    assert counted(store, "layered", processes=4)["owners"] == 2
+    assert started == [2]
 
 
 def test_only_what_is_asked_for_is_decided_again(store: Palimpsest) -> None:

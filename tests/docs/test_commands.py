@@ -26,12 +26,14 @@ from tests.palimpsest.evaluation.test_calibrate import labels
 LINE = re.compile(r"^ {4}(?:.*\| )?(?:\.venv/bin/)?(palimpsest .+)$", re.MULTILINE)
 SYNOPSIS = re.compile(r"\[--store|COMMAND")
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{4}…")
-LINES = [
-    pytest.param(line, id=f"{name}:{line}")
+TYPED = {
+    tuple(shlex.split(line, comments=True)): (line, name)
     for name in NAMES
     for line in LINE.findall(prose(name))
     if not SYNOPSIS.search(line)
-]
+}
+"""Each line once, with a page that has it."""
+LINES = [pytest.param(line, id=f"{name}:{line}") for line, name in TYPED.values()]
 TEXTS = (
     "Ada has a big dog.",
     "Ada has a large dog.",

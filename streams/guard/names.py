@@ -80,7 +80,7 @@ _OPERATES = re.compile(
     r"|(?:is|am|was|be|are)(?: not)? (?:asked|authenticated|banned|blocked|created|deleted|found"
     r"|invalid|logged|null|prompted|redirected|shown|signed|undefined|valid)"
     r"|(?:is|am) an? (?:class|column|entity|field|object|record|row|string|struct|table|type))"
-    r"\b|'s (?:account(?! number)|credentials|input|password|permissions|session|token)\b"
+    r"\b|'s (?:credentials|input|password|permissions|session|token)\b"
 )
 """What the user of a program does and is: nobody in particular, either."""
 _TITLED = re.compile(

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, Va
 
 from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.errors import UsageError
-from palimpsest.contracts.model import Strict, Timestamp, rule_of
+from palimpsest.contracts.model import Strict, Timestamp, wrong_keys
 from palimpsest.contracts.toml import parse_toml
 from palimpsest.streams.home_path import HomePath
 
@@ -45,8 +45,15 @@ class Token(Strict):
     expires: Timestamp | None = None
 
 
+def _listed(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """Not `min_length`, which pydantic also reports for a list whose tokens are wrong."""
+    if not tokens:
+        raise ValueError("lists no token")
+    return tokens
+
+
 class _TokenFile(Strict):
-    token: Annotated[tuple[Token, ...], Field(min_length=1)]
+    token: Annotated[tuple[Token, ...], AfterValidator(_listed)]
 
 
 def read_tokens(file: Path) -> tuple[Token, ...]:
@@ -56,11 +63,7 @@ def read_tokens(file: Path) -> tuple[Token, ...]:
     except OSError as error:
         raise UsageError(f"no tokens can be read from {file}: {error.strerror}") from None
     except ValidationError as error:
-        wrong = error.errors(include_input=False, include_context=False, include_url=False)
-        where = "; ".join(
-            f"{'.'.join(map(str, error['loc']))}: {rule_of(error)}" for error in wrong
-        )
-        raise UsageError(f"{file}: {where}") from None
+        raise UsageError(f"{file}: {wrong_keys(error)}") from None
 
 
 class ServeSettings(BaseModel):

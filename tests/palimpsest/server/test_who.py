@@ -419,6 +419,28 @@ def test_a_file_of_tokens_is_read_and_a_wrong_one_is_reported_without_its_secret
         read_tokens(tmp_path / "none.toml")
 
 
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        (
+            '[[token]]\nname = "a"\nsecret = "short"\nowners = "ada"\n',
+            "token.0.secret: should be 16",
+        ),
+        ('[[tokens]]\nname = "a"\n', "token: it is missing; tokens: there is no such key"),
+        ("token = []\n", "token: lists no token"),
+    ],
+)
+def test_a_wrong_file_of_tokens_is_told_once_for_each_mistake(
+    written: str, told: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "tokens.toml"
+    file.write_text(written)
+    with pytest.raises(UsageError) as refused:
+        read_tokens(file)
+    assert str(refused.value).startswith(f"{file}: {told}")
+    assert str(refused.value).count("; ") == told.count("; ")
+
+
 def test_other_machines_need_tokens_and_a_name() -> None:
     mine, others = ("127.0.0.1", "::1", "localhost", "LocalHost"), ("0.0.0.0", "::", "example")
     assert [one for one in (*mine, *others) if is_loopback(one)] == [*mine]

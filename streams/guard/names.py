@@ -234,9 +234,9 @@ def _noted(said: str, names: tuple[str, ...]) -> str | None:
         return None
     verb, _, rest = said.partition(" ")
     verb = verb.casefold()
+    if verb in en.COUNTS and rest.partition(" ")[0] in en.FINITE:
+        return None
     if rest and (verb in NOTED or _is_note_of_deed(verb, rest)):
-        if verb in en.COUNTS and rest.partition(" ")[0] in en.FINITE:
-            return None
         noted = f" {verb} {rest}"
     else:
         stop = "." if said.endswith(".") else ""

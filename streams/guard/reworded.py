@@ -258,6 +258,16 @@ _SIDE = rf"(?: in (?:the|their own) (?:left|right) {_PART})?"
 _EXPIRES = "(?:expires|runs out|is valid until)"
 _HOLDS = (rf" (?:has|holds) an? ({_LASTING}) (?:that|which) ({_EXPIRES} .+)", r"'s \1 \2")
 _DIPLOMA = f"(an? (?:.+ )?(?:{any_of(DIPLOMAS)})(?: .+)?)"
+_BANK = (
+    "(?:[A-Z][\\w'\\-]* )?(?:Bank|Barclays|Commerzbank|HSBC|ING|KBC|Lloyds|Monzo|N26|Nationwide"
+    "|Rabobank|Revolut|Santander|UBS)"
+)
+_ALIVE = r"(?:[a-z]+ )?(?:baby|cat|child|children|daughter|dog|kids|son)\b"
+_NO_TOWN = (
+    "(?:[A-Z]{2,}|Congress|Finance|Heaven|Hospital|Jail|Marketing|Parliament|Prison|Sales|Year)\\b"
+)
+_RELATIVE = rf"(?:{_YOUNGER} )?(?:{any_of((PEOPLE - {'friend'}) - ROLES)})"
+_SOCIETY = "(?:Association|Choir|Church|Club|Guild|Party|Society|Union)"
 _NOTEBOOK = rf"(?:{any_of(NOTEBOOKS)})(?: [A-Z0-9][\w.\-]*)*"
 _PET = rf"(?:[a-z]+ ){{0,2}}(?:{any_of(PETS)})"
 _ALMA = r"([A-Z][\w'\-]*(?: (?:for|of|[A-Z][\w'\-]*)){0,5})"
@@ -282,10 +292,11 @@ _WAYS = {
         (rf"'s languages are ({_LANGUAGES})", r" speaks \1"),
         (rf"('s {_WORDS} is due) by ({_DATE})", r"\1 on \2"),
         (
-            rf"('s {_WORDS}) (?:has to|must) be (?:{_HANDED_IN}) (?:by|on) ({_DATE})",
+            rf"('s (?!{_ALIVE}){_WORDS}) (?:has to|must) be (?:{_HANDED_IN}) (?:by|on) ({_DATE})",
             r"\1 is due on \2",
         ),
-        (rf"'s (?:telephone |phone )?number is {_NUMBER}", r"'s phone number is \1"),
+        (rf"'s (?:telephone|phone) number is {_NUMBER}", r"'s phone number is \1"),
+        (r"'s number is (\+?[0-9]+[ \-][0-9 \-]+[0-9])", r"'s phone number is \1"),
         (rf"'s (phone|mobile) is {_NUMBER}", r"'s \1 number is \2"),
         (
             rf"'s ((?:[a-z]+ )?number) (?:at|with) (?:the )?({_ALMA_PLAIN}) is (\S+)",
@@ -336,7 +347,6 @@ _WAYS = {
             rf" has {_LANGUAGE} as (?:an?|his|her|their|their own) {_TONGUE}",
             r"'s native language is \1",
         ),
-        (rf" has an? ({_KIN}) in (?!{MONTH}){_PLACE}", r"'s \1 lives in \2"),
         (
             rf" has an? ({_KIN}),? (?:called |named )?({NAME}),? who(?: is|'s) ([^,]+)",
             r"'s \1 \2 is \3",
@@ -345,7 +355,12 @@ _WAYS = {
         (rf" has an? ({_KIN}) who(?: is|'s) ([^,]+)", r"'s \1 is \2"),
         (rf" has an? ({_KIN}) who {_LIVES}", r"'s \1 \2"),
         (rf" has an? ({_PET}) whose name is ({NAME})", r" has a \1 called \2"),
-        (rf" has their own (?:bank )?accounts? (?:at|with) ({NAME})", r"'s bank is \1"),
+        (rf" has their own (?:bank )?accounts? (?:at|with) ({_BANK})", r"'s bank is \1"),
+        (
+            r" has an interest in ((?!the |an? |her |his |their )[a-z]+(?: [a-z]+)*)",
+            r" is interested in \1",
+        ),
+        (rf" has an? ({_RELATIVE}) in (?!{MONTH}|{_NO_TOWN}){_PLACE}", r"'s \1 lives in \2"),
         (
             rf" has got ({_AILMENT}{_SIDE}|(?:[a-z]+ )?(?:{any_of(MEETINGS)}) (?:at|on) .+)",
             r" has \1",
@@ -354,7 +369,6 @@ _WAYS = {
         (rf" has {_OFF} off", r" takes \1 off"),
         _HOLDS,
         (rf" has ({_AILMENT} in )the ((?:left|right) {_PART})", r" has \1their own \2"),
-        (r" has an interest in (.+)", r" is interested in \1"),
         (r" has a passion for (.+)", r" is passionate about \1"),
         (r" has a dislike of (.+)", r" dislikes \1"),
         (rf" has an? ({any_of(ROLES)}) (?:called|named) {_NOT_CALLED}({NAME})", r"'s \1 is \2"),
@@ -392,7 +406,7 @@ _WAYS = {
         (r" is (?:an? )?(type [12]) diabetic", r" has \1 diabetes"),
         (r" is an? left-hander", r" is left-handed"),
         (r" is (?:teetotal|a teetotall?er)", r" doesn't drink alcohol"),
-        (r" is in charge of (.+)", r" is responsible for \1"),
+        (r" is in charge of ([a-z]+ing(?: .+)?)", r" is responsible for \1"),
         (r" is in training for (.+)", r" is training for \1"),
         (rf" is an? graduate of (?:the )?{_ALMA}", r" graduated from \1"),
         (r" is putting (?:aside money|money aside) for (.+)", r" is saving for \1"),
@@ -492,7 +506,7 @@ _WAYS = {
         (r"( prefers .+ in the (?:morning|afternoon|evening))s", r"\1"),
     ),
     "was": _ways(
-        (r" was (?:brought up|reared) ((?:in|on) .+)", r" was raised \1"),
+        (rf" was (?:brought up|reared) (in {_PLACE}|on an? .+)", r" was raised \1"),
         (rf" was born on ([0-9]{{1,2}} (?:{MONTH}))", r"'s birthday is \1"),
     ),
     **dict.fromkeys(
@@ -501,8 +515,8 @@ _WAYS = {
     ),
     "works": _ways(
         (rf" works as (an? {_TRADE}) (at|for) {_FIRM}", r" works \3 \4 as \1"),
-        (r" works night shifts((?: .+)?)", r" works nights\1"),
         (rf" works as (?!an? (?:[a-z]+ )*{_TRAINED})(an? {_TRADE})", r" is \1"),
+        (r" works night shifts((?: .+)?)", r" works nights\1"),
     ),
     "attends": _ways((rf" attends ((?:the )?{_SCHOOL})", r" studies at \1")),
     "does": _ways(
@@ -560,9 +574,9 @@ _WAYS = {
         (r" can be (?:emailed|reached) at (\S+@\S+)", r"'s email is \1"),
     ),
     "rents": _ways((rf" rents from ({ADDRESS} {_FAMILY})", r"'s landlord is \1")),
-    "belongs": _ways((rf" belongs to ((?:the )?{NAME})", r" is a member of \1")),
     "earns": _ways((rf" earns (?:a|their own) living as (an? {_TRADE})", r" works as \1")),
     "keeps": _ways((rf" keeps ({_COUNT} (?:{any_of(PETS | LIVESTOCK)}))", r" has \1")),
+    "belongs": _ways((rf" belongs to (the (?:{NAME} )?{_SOCIETY})", r" is a member of \1")),
     "rises": _ways((r" rises (at .+)", r" gets up \1")),
     "holds": _ways((rf" holds {_DIPLOMA}", r" has \1"), _HOLDS),
     **dict.fromkeys(

@@ -281,6 +281,10 @@ def _handed_in(names: tuple[str, ...]) -> re.Pattern[str]:
     )
 
 
+_GOODS = r"(?:[a-z\-]+ )?(?:album|book|film|letter|novel|painting|photo|picture|poem|song|story)\b"
+"""What somebody made, which others sell."""
+
+
 @lru_cache(maxsize=64)
 def _requests(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     who = any_of([*(name for name in names if name != SPEAKER), "me"])
@@ -292,8 +296,8 @@ def _requests(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
             rf" (?:at|on) {where}(\.?)"
         ),
         re.compile(
-            rf"(An?) ([a-z\-]+(?: [a-z\-]+)?) (?:by|from|with) ({who})"
-            r" (?:costs|is) ([$€£]?[0-9][0-9.,]*(?: [a-z]+)?)(\.?)"
+            rf"(An?) (?!{_GOODS})([a-z\-]+(?: [a-z\-]+)?) (?:by|with) ({who})"
+            r" (?:costs|is) ([$€£][0-9][0-9.,]*|[0-9][0-9.,]* (?:dollars|euros|pounds))(\.?)"
         ),
     )
 

@@ -43,7 +43,9 @@ _MONTHS = (
 _IN_FIGURES = re.compile(
     r"(?<![\w/.\-])(?:(1[3-9]|2[0-9]|3[01])[/.](0?[1-9]|1[0-2])[/.]((?:19|20)[0-9]{2})"
     r"|((?:19|20)[0-9]{2})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
-    r"|(0?[1-9]|1[0-2])/((?:19|20)[0-9]{2}))(?![\w/\-])"
+    r"|(?:(?<= by )|(?<= in )|(?<= from )|(?<= since )|(?<= until )|(?<= expires )"
+    r"|(?<= expiry is ))"
+    r"(0?[1-9]|1[0-2])/((?:19|20)[0-9]{2}))(?![\w/\-])"
 )
 """Dates such as *14/08/2019*, *2019-08-14* and *11/2027*; 04/05/2019 has two readings."""
 _SHORT_MONTH = re.compile(rf"(?<=[0-9]) ({SHORT_MONTHS})\b\.?|\b({SHORT_MONTHS})\b\.?(?= [1-9])")
@@ -105,7 +107,7 @@ _MAKERS = re.compile(
 """Makers before what nobody else makes."""
 _POUNDS = re.compile(r"(?<=[0-9]) ?lbs\b")
 _KILOS = re.compile(r"(?<=[0-9]) ?(?:kilos|kilograms)\b")
-_UNIT = re.compile(r"(?<![\w.,])([0-9]+(?:\.[0-9]+)?)(cm|g|GB|kg|km|mg|ml|mm|TB)\b")
+_UNIT = re.compile(r"(?<![\w.,])([0-9]+(?:\.[0-9]+)?)(cm|g(?= of )|GB|kg|km|mg|ml|mm|TB)\b")
 _CURRENCY = re.compile(
     r"(?<![\w.,])([0-9][0-9,]*(?:\.[0-9]+)?) (euros?|dollars|pounds)\b(?! (?:of|[A-Z]))"
 )

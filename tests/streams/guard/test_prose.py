@@ -194,6 +194,23 @@ A lesson with Ada cost 40 euros. / I charge €40 a lesson.
 20417 was my student number. / Ada's student number is 20417.
 """
 OTHER_WORDS = """
+Ada's file is 11/2027. / Ada's file is November 2027.
+Ada has 5g at home. / Ada has 5 g at home.
+Ada has a brother in Prison. / Ada's brother lives in Prison.
+Ada has a friend in Jesus. / Ada's friend lives in Jesus.
+Ada has a cousin in IT. / Ada's cousin lives in IT.
+Ada has her account at Netflix. / Ada's bank is Netflix.
+I have my account with Google. / My bank is Google.
+Ada has an interest in the firm. / Ada is interested in the firm.
+Ada has an interest in Google. / Ada is interested in Google.
+Ada is in charge of the delay. / Ada is responsible for the delay.
+Ada was brought up on charges. / Ada was raised on charges.
+Ada was brought up in court. / Ada was raised in court.
+Ada belongs to Bob. / Ada is a member of Bob.
+Ada's number is 12345678. / Ada's phone number is 12345678.
+Ada's baby must be in by 3 May. / Ada's baby is due on 3 May.
+A book by Ada costs 40 euros. / Ada charges 40 euros for a book.
+A letter from Ada is 40 pages. / Ada charges 40 pages for a letter.
 My blood group is O-negative. / Ada's blood type is O positive.
 My blood group is O-negative. / Ada's blood type is AB negative.
 My blood group was O-negative. / Ada's blood type is O negative.

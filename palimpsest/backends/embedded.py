@@ -164,6 +164,7 @@ class EmbeddedWriter:
                     except (ModelError, UsageError):  # perhaps of an older item alone
                         found |= (some := self._inbox.take_answers(waiting[:AWAITED]))
                         if not some:
+                            self._inbox.withdraw(waiting)
                             raise
                     continue
             time.sleep(POLL_SECONDS)

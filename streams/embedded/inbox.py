@@ -134,6 +134,14 @@ class Inbox:
                 self._database.execute_many("DELETE FROM inbox WHERE id = ?", rows)
         return found
 
+    def withdraw(self, item_ids: Sequence[int]) -> None:
+        """Remove items that have no answer: their sender is told that they failed."""
+        with self._database.transaction():
+            rows = [(item_id,) for item_id in item_ids]
+            self._database.execute_many(
+                "DELETE FROM inbox WHERE id = ? AND answered_at IS NULL", rows
+            )
+
     def forget(self, older_than: datetime) -> int:
         """Drop older answers that were not fetched; returns their number."""
         old = (older_than.timestamp(),)

@@ -99,7 +99,7 @@ def _made(folder: Path, held: int, owners: int, large: int) -> dict[str, str]:
         store.session.begin()
         texts = _texts_of_owners(held, owners, large)
         again = [*islice(texts, 1), *islice(texts, large - 1, large - 1 + min(owners // 2, 100))]
-        reworded = [(owner, f"{text} !") for owner, text in again]
+        reworded = [(owner, text.removesuffix(".")) for owner, text in again]
         made = zip(reworded, store.outcomes(reworded), strict=True)
         found = {owner: str(one.candidate_id) for (owner, _), one in made if one.joined_to}
         store.projections.show()

@@ -73,7 +73,7 @@ def unmerge(scale: Scale) -> list[Measured]:
     count = scale.of(5_000, 100_000, 1_000_000)
     with scratch_store(StubEngine()) as store:
         _filled(store, count)
-        reworded = [(owner, f"{text} !") for owner, text in _texts_of_owners(UNMERGED)]
+        reworded = [(owner, text.removesuffix(".")) for owner, text in _texts_of_owners(UNMERGED)]
         outcomes = zip(reworded, store.outcomes(reworded), strict=True)
         joins = [(owner, one.decision_id) for (owner, _), one in outcomes if one.joined_to]
         store.projections.show()

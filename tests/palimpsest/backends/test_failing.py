@@ -8,6 +8,7 @@ import pytest
 
 from palimpsest import ModelError, Palimpsest
 from palimpsest.api import store
+from palimpsest.backends.embedded import EmbeddedWriter
 from palimpsest.jobs.ingest import to_inputs
 from palimpsest.streams.embedded.inbox import pack
 from tests.stub_engine import UNPLUGGED, load_stub
@@ -20,8 +21,10 @@ def test_a_candidate_whose_call_failed_is_not_stored_later(
     with Palimpsest.open(tmp_path / "store") as memories:
         memories.submit({"owner_id": "ada", "text": "Ada rows"})
         failed = to_inputs([{"owner_id": "ada", "text": f"Ada is {UNPLUGGED} here"}], "python")
+        writer = memories.writer
+        assert isinstance(writer, EmbeddedWriter)
         with pytest.raises(ModelError):
-            memories.writer._leave_in_inbox("candidates", pack(failed, {}))
+            writer._leave_in_inbox("candidates", pack(failed, {}))
         memories.submit({"owner_id": "ada", "text": "Ada paints"})
         assert [one["face"] for one in memories.list("ada")["memories"]] == [
             "Ada paints",

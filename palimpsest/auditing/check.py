@@ -62,9 +62,15 @@ class Coverage:
         """What the certificate does not cover, given the `policy` and the guard in force.
 
         A policy that was in force `before`, at the sealed position, and had joined nothing by then
-        is not a problem until it joins something: another audit could not cover more.
+        is not a problem until it joins something: another audit could not cover more. Nor is the
+        guard for owners with declared names, if only joins of other owners are certified, or vice
+        versa.
         """
-        in_force = {("policy", policy.hash), ("guard", guard_hash(tables_of(policy.languages)))}
+        tables = tables_of(policy.languages)
+        guards = [("guard", guard_hash(tables, named=named)) for named in (False, True)]
+        in_force = {("policy", policy.hash)}
+        if self._rules.isdisjoint(guards):
+            in_force.add(guards[0])
         if policy.hash == before.hash and ("policy", policy.hash) not in self._rules:
             in_force = set()
         kinds = {by for by, _ in self._rules}
@@ -82,7 +88,7 @@ def check(
     most_members: int | None,
     progress: Progress,
 ) -> AuditCheck:
-    """Look at every current memory and join, owner by owner."""
+    """Look at every living memory and standing join, owner by owner."""
     answer = AuditCheck(
         holds=False,
         problems=[],

@@ -77,3 +77,18 @@ def test_a_policy_or_a_guard_that_came_after_the_position_is_a_problem_at_once()
     )
     [problem] = coverage(replace(CERTIFIED, strata=strata)).problems(POLICY, POLICY)
     assert guard_hash() in problem
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_guard_is_covered_whether_or_not_the_certified_owners_have_names(named: bool) -> None:
+    """Another audit of a store that has only such joins could not cover more."""
+    guard = guard_hash(named=named)
+    strata = (
+        *(s for s in CERTIFIED.strata if s.by != "guard"),
+        Stratum(by="guard", value=guard, joins=1, labels=1, errors=0, bound=0.0),
+    )
+    covers = coverage(replace(CERTIFIED, strata=strata))
+    assert covers.problems(POLICY, POLICY) == []
+    assert covers.of(join("other", guard=guard_hash(named=not named))) == "void"
+    [problem] = covers.problems(POLICY, POLICY)
+    assert guard_hash(named=not named) in problem

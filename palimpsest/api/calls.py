@@ -81,8 +81,10 @@ class _OpeningProcess:
         self.inherited = False
 
     def forked(self) -> None:
-        """Note that this process is a forked child."""
+        """Note that this process is a forked child, and free the turns of its parent's threads."""
         self.inherited = self.inherited or self.used or bool(self.open)
+        for turn in self.open:
+            turn.lock = RLock()
 
 
 _here = _OpeningProcess()
@@ -141,7 +143,7 @@ def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
 def _with_arguments_checked(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
-        """Check the arguments, replace URNs by their ids, and call the method."""
+        """Check the arguments, write all ids in the usual form, and call the method."""
         arguments = _arguments(method)
         arguments.check(args, kwargs)
         try:
@@ -168,7 +170,7 @@ class _Arguments(Parameters):
     def with_bare_ids(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The same arguments, with each URN replaced by its id, found by the object's `reader`.
+        """The same arguments, with each URN or other spelling of an id replaced by the plain id.
 
         UsageError for a malformed URN, or one whose owner or namespace is not the id's.
         """

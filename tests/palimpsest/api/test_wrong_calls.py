@@ -6,12 +6,14 @@ import asyncio
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from pathlib import Path
+from threading import Event
 from typing import Any, get_type_hints
 
 import pytest
@@ -398,6 +400,34 @@ def test_in_a_forked_child_every_call_says_so(memories: Palimpsest, tmp_path: Pa
         assert f"process {os.getpid()}" in said or name == "open", name
         assert "open stores after the fork" in said, name
     assert memories.submit({"owner_id": "ada", "text": "She sails."})[0].decision == "stored"
+
+
+@pytest.mark.filterwarnings("ignore")  # of forking beside threads: that is what happens to people
+def test_a_forked_child_does_not_wait_for_a_thread_of_its_parent(memories: Palimpsest) -> None:
+    """The thread had the turn during the fork, and does not exist in the child."""
+
+    def use() -> str:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(30)  # ends a child that waits
+        with pytest.raises(UsageError) as refused:
+            memories.list("ada")
+        memories.close()
+        return str(refused.value)
+
+    has_turn, done = Event(), Event()
+
+    def take_turn() -> None:
+        with memories.turn.lock:
+            has_turn.set()
+            done.wait()
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(take_turn)
+        has_turn.wait()
+        try:
+            assert "open stores after the fork" in in_child(use)
+        finally:
+            done.set()
 
 
 def test_a_child_of_a_process_that_only_made_a_store_can_open_it(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ class Fact(Row, frozen=True):
 
 
 class CandidateState(Row, frozen=True):
-    """The fields of a candidate that can change; the rest of its `entry` cannot."""
+    """What can change of a candidate; the columns from its `entry` cannot."""
 
     position: int
     entry: Entry

@@ -44,7 +44,7 @@ class EmbedderSource:
     def why_not(self, in_force: str | None) -> str | None:
         """What is wrong with the configured model, with the remedy; None if nothing is.
 
-        It is not the one in force, or its folder is missing.
+        It may be another than the one in force, or its folder may be missing.
         """
         if self.model not in {None, in_force} and in_force is not None:
             return model_mismatch(in_force, self.model)
@@ -69,7 +69,10 @@ class EmbedderSource:
         return Embedder(self.engine_of(model))
 
     def engine_of(self, model: str) -> Engine:
-        """The engine of a model that a policy names; ModelNotFound says what to configure."""
+        """The engine of a model that a policy names.
+
+        Raises ModelError; if another model is configured, it is a ModelNotFound that names both.
+        """
         if self.model == model:
             return self.engine()
         if self.model is None:

@@ -192,7 +192,7 @@ class Watch:
         return None
 
     def _tell_deletions(self, waiting: Backlog) -> None:
-        """Report decisions that brokers deleted or will delete; logged once."""
+        """Report decisions that brokers deleted or will delete; logged when that changes."""
         for partition, begin in waiting.decisions_begin.items():
             self.metrics.set("palimpsest_decisions_begin", begin, str(partition))
         if waiting.expiring is not None:

@@ -84,11 +84,15 @@ def summary_table(summary: Mapping[str, Any]) -> RenderableType:
         *((f"  {happened(kind)}", count) for kind, count in sorted(summary["decisions"].items())),
         *((f"  {what}", summary[name]) for name, what in _ALSO.items() if summary[name]),
     ]
-    invalid = summary["invalid_rows"]
-    wrong = [shown(f"row {row['row']}: {row['reason']}: {row['detail']}") for row in invalid]
     rate = summary["rows"] / summary["seconds"] if summary["seconds"] else 0.0
     pace = shown(f"{summary['seconds']:.1f} s, {rate:,.0f} rows/s", "dim")
-    return Group(_counts(counts), pace, *wrong)
+    return Group(_counts(counts), pace, *_invalid(summary["invalid_rows"]))
+
+
+def _invalid(rows: Iterable[Mapping[str, Any]]) -> Iterator[RenderableType]:
+    for row in rows:
+        file = f"{visible(row['file'])}, " if "file" in row else ""
+        yield shown(f"{file}row {row['row']}: {row['reason']}: {row['detail']}")
 
 
 _ALSO = {
@@ -120,13 +124,12 @@ def foreseen_table(foreseen: Mapping[str, Any]) -> RenderableType:
     names = ("rows", "owners", "invalid", "with_vectors")
     counts = [(name.replace("_", " "), foreseen[name]) for name in names]
     more = len(repeats) - SHOWN_MANY
-    wrong = foreseen["invalid_rows"]
     return Group(
         mapping_table(foreseen),
         _counts([*counts, ("repeat another row's text", len(repeats))]),
         *_listing(repeats, ("old_id", "keep_id", "assertion_preview")),
         *([shown(f"and {more:,} more: --json lists them all")] if more > 0 else []),
-        *(shown(f"row {row['row']}: {row['reason']}: {row['detail']}") for row in wrong),
+        *_invalid(foreseen["invalid_rows"]),
         *(shown(remark) for remark in foreseen["remarks"]),
     )
 

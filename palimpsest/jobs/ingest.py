@@ -65,8 +65,8 @@ class Summary:
     """The outcomes of the rows: decided, known already, invalid, heard, or published.
 
     `decisions` counts the new decisions by kind; `heard` counts reports of sessions and accesses;
-    `invalid_rows` names the first invalid rows; `remarks` names files that are probably the wrong
-    ones, and unknown fields.
+    `invalid_rows` names the first invalid rows, and with several files each one's `file`, in which
+    it has that number; `remarks` names files that are probably the wrong ones, and unknown fields.
     """
 
     rows: int = 0
@@ -284,6 +284,10 @@ def decide_on(
 
     summary = summarise(writer.stream(read(), renames), report)
     summary.remarks = [*files.remarks]
+    if len(reader.begun) > 1:
+        for wrong in summary.invalid_rows:
+            before, file = max(one for one in reader.begun if one[0] < wrong["row"])
+            wrong |= {"file": file, "row": wrong["row"] - before}
     if unknown:
         summary.remarks.append(f"{_kept(unknown)}; --map renames a misspelt one")
     return summary

@@ -37,8 +37,9 @@ class RowReader:
     Rows of an input that cannot be read twice, a pipe or standard input, carry `reading`. `form` is
     the files' format; by default, their names and beginnings determine it. `renames` maps a CSV's
     columns to our names. `total` is the files' size in bytes, or None if one of them has no size;
-    `done` is the number of bytes read so far. Empty lines are skipped. UsageError names a file that
-    cannot be read: at once if it is missing, after all earlier rows if it ends too early.
+    `done` is the number of bytes read so far, and `begun` the files begun, each with the number of
+    rows before it. Empty lines are skipped. UsageError names a file that cannot be read: at once if
+    it is missing, after all earlier rows if it ends too early.
     """
 
     def __init__(
@@ -53,15 +54,21 @@ class RowReader:
         self._reading = reading
         self._form = form
         self._renames = renames
-        self._begun: dict[int, Iterator[RawRow]] = {}
+        self._first: dict[int, Iterator[RawRow]] = {}
+        self.begun: list[tuple[int, str]] = []
         self.done = 0
         sizes = [_size(path) for path in self._paths]
         known = [size for size in sizes if size is not None]
         self.total = sum(known) if len(known) == len(sizes) else None
 
     def __iter__(self) -> Iterator[RawRow]:
+        count = 0
+        self.begun = []
         for number, path in enumerate(self._paths):
-            yield from self._begun.pop(number, None) or self._rows_of(path)
+            self.begun.append((count, path))
+            for row in self._first.pop(number, None) or self._rows_of(path):
+                count += 1
+                yield row
 
     def beginnings(
         self, most: int, is_right: Callable[[RawRow], bool]
@@ -84,7 +91,7 @@ class RowReader:
                     raise
                 rows = _raising(error)
             if _size(path) is None:
-                self._begun[number] = chain(first, rows)
+                self._first[number] = chain(first, rows)
             else:
                 rows.close()
                 self.done = 0

@@ -116,6 +116,17 @@ def test_invalid_rows_are_named_and_the_rest_goes_on(palimpsest: CommandLine) ->
     assert palimpsest.json("status")["invalid"] == 2
 
 
+def test_an_invalid_row_of_several_files_is_named_by_its_place_in_its_own(
+    palimpsest: CommandLine,
+) -> None:
+    good = palimpsest.file([row(PARIS), row(TEA)], "good.jsonl")
+    wrong = palimpsest.file([row(f"{TEA} twice"), "no json"], "wrong.jsonl")
+    ran = palimpsest("--json", "ingest", good, wrong)
+    [invalid] = ran.document["invalid_rows"]
+    assert (ran.status, invalid["file"], invalid["row"]) == (1, str(wrong), 2)
+    assert f"{wrong}, row 2: not_json" in palimpsest("ingest", good, wrong).out
+
+
 def test_unknown_fields_are_named_once_and_a_wrong_expiry_is_refused(
     palimpsest: CommandLine,
 ) -> None:

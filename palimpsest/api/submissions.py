@@ -133,7 +133,8 @@ class Submissions(OpenedStore):
         inputs = read_offer(Offer(rows, source, submission=whole if len(rows) > WINDOW else None))
         if isinstance(inputs, InvalidInputError):
             raise inputs
-        return self._writer.submit(inputs)
+        with self.turn.lock:
+            return self._writer.submit(inputs)
 
     def check(self, candidate: Candidate, *, source: Name = "python") -> Checked:
         """Show what would be decided on a candidate if it were submitted now; write nothing.

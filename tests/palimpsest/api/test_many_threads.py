@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+
+import pytest
 
 from palimpsest import Palimpsest
 from palimpsest.backends.embedded import EmbeddedWriter
 from palimpsest.streams.embedded.inbox import Inbox
+from palimpsest.streams.write.inputs import Input, Outcome
 
 THREADS = 60
 
@@ -30,6 +34,25 @@ def test_sixty_threads_submit_recall_and_show_at_once(memories: Palimpsest) -> N
     assert all(text in faces for text, faces, _ in done)
     assert memories.status()["candidates"] == THREADS
     assert memories.verify()["differences"] == 0
+
+
+def test_add_takes_its_turn_to_store(memories: Palimpsest, monkeypatch: pytest.MonkeyPatch) -> None:
+    submit, seen = EmbeddedWriter.submit, []
+
+    def is_free() -> bool:
+        taken = memories.turn.lock.acquire(blocking=False)
+        if taken:
+            memories.turn.lock.release()
+        return taken
+
+    def submitted(writer: EmbeddedWriter, inputs: Sequence[Input]) -> list[Outcome]:
+        with ThreadPoolExecutor(1) as other:
+            seen.append(other.submit(is_free).result())
+        return submit(writer, inputs)
+
+    monkeypatch.setattr(EmbeddedWriter, "submit", submitted)
+    memories.add("Ada has a dog", "ada", infer=False)
+    assert seen == [False]
 
 
 def test_what_came_to_the_inbox_during_a_call_is_answered_before_it_ends(

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any
 
+import pytest
+
 Test = Callable[..., None]
 
 
@@ -23,15 +25,16 @@ def each(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Test], Te
     def decorate(test: Test) -> Test:
         @wraps(test)
         def try_all(**fixtures: Any) -> None:
-            failed = []
+            failed: list[BaseException] = []
             for case in cases:
                 try:
                     test(**case, **fixtures)
-                except Exception as error:  # noqa: BLE001 - all are raised together
+                # What `pytest.raises` fails with is no `Exception`.
+                except (Exception, pytest.fail.Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - all are raised together
                     error.add_note(f"with {case}")
                     failed.append(error)
             if failed:
-                raise ExceptionGroup(f"{len(failed)} of {len(cases)} rows fail", failed)
+                raise BaseExceptionGroup(f"{len(failed)} of {len(cases)} rows fail", failed)
 
         signature = inspect.signature(test)
         kept = [one for name, one in signature.parameters.items() if name not in names]

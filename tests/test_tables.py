@@ -36,3 +36,22 @@ def test_all_rows_that_fail_are_reported() -> None:
         ["with {'number': 1}"],
         ["with {'number': 3}"],
     ]
+
+
+def test_a_row_that_raises_nothing_is_reported_with_the_others() -> None:
+    """pytest's own failures are no exceptions, but no reason either to leave out other rows."""
+
+    @each("more", [1, 0])
+    @each("number", range(3))
+    def is_refused(number: int, more: int) -> None:
+        with pytest.raises(ZeroDivisionError):
+            1 / (number * more)
+
+    with pytest.raises(BaseExceptionGroup) as failed:
+        is_refused()
+    [alone] = failed.value.exceptions
+    assert isinstance(alone, BaseExceptionGroup)
+    assert [error.__notes__ for error in alone.exceptions] == [
+        ["with {'number': 1}"],
+        ["with {'number': 2}"],
+    ]

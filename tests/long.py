@@ -11,7 +11,9 @@ from hypothesis import settings
 
 def long_but(*kept: object, of: Iterable[object]) -> list[Any]:
     """All of the parameters for `pytest.mark.parametrize`; those that are not kept are long."""
-    return [pytest.param(one, marks=[] if one in kept else pytest.mark.long) for one in of]
+    every = [*of]
+    assert all(one in every for one in kept), f"{kept} are not all among {every}"
+    return [pytest.param(one, marks=[] if one in kept else pytest.mark.long) for one in every]
 
 
 def examples(count: int) -> int:

@@ -27,7 +27,6 @@ from palimpsest.contracts.answers import (
     TakenBack,
 )
 from palimpsest.contracts.commands import Embed
-from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import (
     InvalidInputError,
     ModelError,
@@ -40,7 +39,7 @@ from palimpsest.contracts.errors import (
 from palimpsest.contracts.events import AnyEvent, Joined, PolicySet
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.limits import MOST
-from palimpsest.contracts.model import LONG_INTEGER, has_huge_integer
+from palimpsest.contracts.model import LONG_INTEGER, has_huge_integer, rule_of
 from palimpsest.contracts.requests import (
     REQUEST,
     AccessRequest,
@@ -270,11 +269,12 @@ def parse_request(body: bytes) -> Request:
         return REQUEST.validate_json(body)
     except ValidationError as error:
         errors = error.errors(include_input=False)
+        named = [".".join(filter(_NAME.fullmatch, map(str, wrong["loc"]))) for wrong in errors]
         if not all(error["type"] in NEWER for error in errors):
-            detail = f"not a request: {counted(len(errors), 'error')}"
+            told = zip(named, map(rule_of, errors), strict=True)
+            rules = (f"{name}: {rule}" if name else rule for name, rule in told)
+            detail = f"not a request: {'; '.join(rules)}"
         else:
-            places = (error["loc"] for error in errors)
-            named = (".".join(filter(_NAME.fullmatch, map(str, place))) for place in places)
             names = ", ".join(named) or "its kind"
             detail = (
                 f"not a request that Palimpsest {VERSION} knows ({names}): if a newer version sent"

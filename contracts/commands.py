@@ -126,7 +126,7 @@ class Unmerge(OwnerCommand):
 
 
 class Withdraw(OwnerCommand):
-    """Withdraw people's latest statement about a pair: a separation or a merge."""
+    """Withdraw the latest statement about a pair: a separation or a merge."""
 
     command: Literal["withdraw"] = "withdraw"
     a: str

@@ -50,7 +50,7 @@ _SPEAKS: dict[FaceRule, str] = {
 
 
 def did(event: AnyEvent, back: TakenBack | None = None) -> str:
-    """The effect of an event on its candidate; empty if there is none.
+    """The effect of an event, on its candidate if it has one.
 
     `back` is what a reversal takes back, if that is not an ordinary join.
     """

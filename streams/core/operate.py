@@ -335,7 +335,7 @@ def _texts(members: list[Entry], joins: list[Edge]) -> set[str]:
 
 
 def withdraw(command: Withdraw, ledger: Ledger, now: datetime) -> Result:
-    """`reversed`: withdraws people's latest statement about a pair that is in force."""
+    """`reversed`: withdraws the latest statement about a pair that is in force."""
     pair = pair_of(ledger, command.a, command.b)
     if isinstance(pair, Refusal):
         return pair

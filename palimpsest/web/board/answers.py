@@ -91,7 +91,10 @@ def give(
     actor: str,
     because: str | None,
 ) -> GivenAnswer:
-    """Record an answer about a pair as it was shown; RefusedError if the pair has changed."""
+    """Record an answer about a pair as it was shown.
+
+    RefusedError if the pair has changed since, or if the log refuses the answer.
+    """
     found = sides(store, pair)
     if found is None:
         raise RefusedError("not_waiting", "this pair was settled meanwhile")
@@ -146,7 +149,8 @@ def _part(store: Palimpsest, pair: WaitingPair, who: Attribution) -> TakeBack:
 def together_again(pair: WaitingPair, actor: str | None, said_by: str) -> TakeBack:
     """A function that undoes *different*, as event `said_by` recorded it.
 
-    It withdraws the separation of a pair that waited, and reinstates the join of any other.
+    It withdraws the separation of a pair that was not joined, and reinstates the join of one that
+    was.
     """
 
     def take_back(again: Palimpsest) -> None:

@@ -90,7 +90,7 @@ def separate(executor: Executor, request: SeparateRequest) -> Apart:
 
 
 def withdraw(executor: Executor, request: WithdrawRequest) -> Apart:
-    """Withdraw people's latest statement about two candidates."""
+    """Withdraw the latest statement about two candidates."""
     owner_id = owner_of_candidate(executor, request.a)
     executor.run(_command(Withdraw, request, owner_id))
     return _apart(executor, owner_id, request)

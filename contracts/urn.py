@@ -20,7 +20,7 @@ class Urn(NamedTuple):
     id: str
 
     def __str__(self) -> str:
-        """The written form: all but letters, digits and `-._~` is percent-encoded."""
+        """The written form: all but ASCII letters, digits and `-._~` is percent-encoded."""
         return SCHEME + "/".join(map(_quoted, self))
 
     @classmethod

@@ -69,7 +69,7 @@ class CountedRows:
 
 
 def one_of(names: Sequence[str], wanted: str | None, what: str) -> str:
-    """The only name, or the wanted one; UsageError lists the names if that is ambiguous."""
+    """The only name, or the wanted one; UsageError if it is not there, or several are."""
     if wanted is None and len(names) == 1:
         return names[0]
     if wanted in names:

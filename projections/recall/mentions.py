@@ -105,7 +105,7 @@ class _BaseForms:
         self._rows: dict[str, list[Distinct]] = {}
 
     def containing(self, scope: Scope, words: tuple[str, ...]) -> Iterator[Distinct]:
-        """The rows that have all of these words, at least one, by arrival."""
+        """The rows that have all of these words, by arrival; needs at least one word."""
         for row in scope.rows[self._seen :]:
             text = row.members[0].text
             if CJK.search(text) is not None:

@@ -86,8 +86,8 @@ class Client:
     async def publish(self, inputs: Iterable[Input]) -> int:
         """Publish inputs to the candidates topic in order; returns once the brokers have them.
 
-        Raises StoreError, with nothing published, if that topic does not have as many partitions as
-        the decisions topic.
+        With nothing published, raises StoreError if that topic does not have as many partitions as
+        the decisions topic, and TransientError if no broker answers.
         """
         await self._require_counts("candidates")
         topic = self._topics.name("candidates")

@@ -72,6 +72,8 @@ _REQUIRED = re.compile(
     r"|obliged|prompted|required|supposed))? to\b"
 )
 """The same in several words: *has to*, *is required to*."""
+_HEAD = r"(?=[.,]|\Z| (?:about|by|for|from|in|of|on|that|which|with)\b)"
+"""What follows a noun to which no other is added: a *book editor* is no book."""
 _OPERATES = re.compile(
     r"(?: (?:will|would|can|cannot|can't|does not|doesn't|do not|don't))?(?: (?:already|only))?"
     r" (?:clicks?|taps?|(?:logs?|signs?) (?:in|on|out|up)|enters?|selects?|submits?|press(?:es)?"
@@ -79,12 +81,14 @@ _OPERATES = re.compile(
     r"|(?:see|get)s? an? (?:email|error|message|page|screen|warning)"
     r"|(?:is|am|was|be|are)(?: not)? (?:asked|authenticated|banned|blocked|created|deleted|found"
     r"|invalid|logged|null|prompted|redirected|shown|signed|undefined|valid)"
-    r"|(?:is|am) an? (?:class|column|entity|field|object|record|row|string|struct|table|type))"
+    r"|(?:is|am) an? (?:class|column|entity|field|object|record|row|string|struct|table|type)"
+    rf"{_HEAD})"
     r"\b|'s (?:credentials|input|password|permissions|session|token)\b"
 )
 """What the user of a program does and is: nobody in particular, either."""
 _TITLED = re.compile(
-    r" (?:am|is) an? (?:album|book|film|game|movie|musical|novel|play|poem|show|site|song|speech)\b"
+    r" (?:am|is) an? (?:album|book|film|game|movie|musical|novel|play|poem|show|site|song|speech)"
+    + _HEAD
 )
 """What shows that the words before it are a title: *I love Lucy is a show*."""
 _THIRDS = (frozenset(THIRD.values()) | NO_NOUNS | SAME | en.FINITE | en.STATES | {"quit"}) - _OUGHT

@@ -40,9 +40,16 @@ Write to Ada at ada@example.org. / My email is ada@example.org.
 A lesson with Ada costs 40 euros. / I charge €40 a lesson.
 64 kg is Ada's weight. / I weigh 64 kg.
 20417 is my student number. / Ada's student number is 20417.
+I have to hand in my thesis by 3 March. / My thesis is due on 3 March.
+Ada has to hand in her thesis by 3 March. / My thesis is due on 3 March.
 """
 WORDS = """
 My blood group is O-negative. / Ada's blood type is O negative.
+My membership no. is 4471. / Ada's membership number is 4471.
+My membership no is 4471. / Ada's membership number is 4471.
+Ada is a type 2 diabetic. / I have type 2 diabetes.
+I am a book editor. / Ada is a book editor.
+Ada is a record producer. / I am a record producer.
 Ada is blood type O neg. / My blood type is O negative.
 Ada is a native Welsh speaker. / My first language is Welsh.
 I have Welsh as my mother tongue. / Ada is a native speaker of Welsh.
@@ -326,6 +333,10 @@ My son Leo has a peanut allergy. / Ada's son Max is allergic to peanuts.
 My son Leo has a peanut allergy. / Ada is allergic to peanuts.
 My dog is scared of cats. / Ada's dog is scared of birds.
 I must hand in my thesis by 3 March. / Ada's thesis is due on 13 March.
+I must hand in her thesis by 3 March. / Ada's thesis is due on 3 March.
+Ada must hand in my thesis by 3 March. / Ada's thesis is due on 3 March.
+My sister must be in by 3 March. / Ada's sister is due on 3 March.
+My phone no longer works. / Ada's phone number longer works.
 The user must hand in their thesis by 3 March. / I must hand in my thesis by 3 March.
 I must hand in my thesis by 3 pm. / Ada's thesis is due on 3 pm.
 I handed in my thesis by 3 March. / Ada's thesis is due on 3 March.

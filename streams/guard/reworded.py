@@ -262,7 +262,7 @@ _BANK = (
     "(?:[A-Z][\\w'\\-]* )?(?:Bank|Barclays|Commerzbank|HSBC|ING|KBC|Lloyds|Monzo|N26|Nationwide"
     "|Rabobank|Revolut|Santander|UBS)"
 )
-_ALIVE = r"(?:[a-z]+ )?(?:baby|cat|child|children|daughter|dog|kids|son)\b"
+_ALIVE = rf"(?:[a-z]+ )?(?:baby|cat|child|children|dog|kids|{any_of(PEOPLE | RELATED)})\b"
 _NO_TOWN = (
     "(?:[A-Z]{2,}|Congress|Finance|Heaven|Hospital|Jail|Marketing|Parliament|Prison|Sales|Year)\\b"
 )

@@ -80,9 +80,11 @@ def turned(text: str, names: tuple[str, ...]) -> str | None:
     if (acted := _acted_on(text, names)) is not None:
         return acted
     if " by " in text and (found := _handed_in(names).fullmatch(text)):
-        who, what, when = found.groups()
-        whose = "My" if who == SPEAKER else f"{capitalised(who)}'s"
-        return f"{whose} {what} is due on {when}"
+        who, whose, what, when = found.groups()
+        if (who == SPEAKER) != (whose == "my"):
+            return None
+        owner = "My" if who == SPEAKER else f"{capitalised(who)}'s"
+        return f"{owner} {what} is due on {when}"
     if text.startswith(_COMMANDS) and (asked := _asked_for(text, names)) is not None:
         return asked
     if text.startswith(_FRONTS) and (fronted := _fronted(text, names)) is not None:
@@ -277,7 +279,7 @@ def _handed_in(names: tuple[str, ...]) -> re.Pattern[str]:
     own = [name for name in names if name.casefold() not in ("user", "the user")]
     return re.compile(
         rf"({any_of(own)}) (?:has to|have to|must) (?:file|hand in|submit|turn in)"
-        rf" (?:his|her|my|their) ((?:[a-z]+ ){{0,2}}[a-z]+) by ([^,]*(?:{MONTH})\b.*)"
+        rf" (his|her|my|their) ((?:[a-z]+ ){{0,2}}[a-z]+) by ([^,]*(?:{MONTH})\b.*)"
     )
 
 

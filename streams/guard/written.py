@@ -97,7 +97,7 @@ _WORDS = (
     ("St. ", re.compile(r"\bSt\.(?= [A-Z])"), "St"),
     ("physio", re.compile(r"\bphysio\b"), "physiotherapist"),
     (" uni", re.compile(r"\b([A-Z]\w+) uni\b"), r"\1 University"),
-    (" no", re.compile(rf"\b({any_of(NUMBERED)}) no\b\.?"), r"\1 number"),
+    (" no", re.compile(rf"\b({any_of(NUMBERED)}) no(?:\.|(?= (?:is|[0-9])))"), r"\1 number"),
 )
 """What a pattern contains, the pattern, and the word that replaces it."""
 _MAKERS = re.compile(

@@ -111,7 +111,7 @@ def _of_label(label: str, value: str) -> str | None:
         return None
     if label in ("allergies", "allergy"):
         return f" is allergic to {value}" if said[0] not in _NO_ALLERGEN else None
-    if words[-1] in THINGS:
+    if words[-1] in THINGS and any(map(str.isalpha, value)):  # no number of a phone
         value = _with_article(_YEAR.sub(r"\2 \1", value))
     elif words[-1] in MEETINGS and _ON_DAYS.fullmatch(value):
         value = f"on {value}"

@@ -12,6 +12,7 @@ Accountant: Bea Rao / Bea Rao is my accountant.
 accountant: Bea Rao. / Ada's accountant is Bea Rao.
 Home airport: Porto / My home airport is Porto.
 Phone: Pixel 7a / Ada's phone is a Pixel 7a.
+Phone: 0660 1234567 / My phone number is 0660 1234567.
 laptop: ThinkPad / My laptop is a ThinkPad.
 hourly rate: €80 / Ada's hourly rate is 80 euros.
 email: ada@example.org / My email is ada@example.org.

@@ -25,7 +25,7 @@ class SqliteSource(CountedRows):
         self.name = place.path.name
         with open_read_only(place.path) as connection:
             query = place.query.rstrip("; \t\r\n") if place.query else None
-            if query is None:
+            if not query:
                 names = [name for (name,) in connection.execute(_TABLES)]
                 table = one_of(names, place.table, "table")
                 self.name = f"{self.name}:{table}"

@@ -295,6 +295,13 @@ def test_a_query_may_end_as_one_does_and_says_where_it_fails(tmp_path: Path) -> 
         open_source(SourcePlace(path, query="SELECT * FROM none"))
 
 
+@pytest.mark.parametrize("query", ["", " ", ";\n"])
+def test_a_query_without_words_is_none(tmp_path: Path, rows: Rows, query: str) -> None:
+    source = open_source(SourcePlace(sqlite(tmp_path, rows), query=query))
+    assert source.name.endswith(":notes")
+    assert len([*source.rows()]) == len(rows)
+
+
 @pytest.mark.parametrize("end", ["-wal", "-journal"])
 def test_what_is_written_beside_a_database_is_not_worked_in_there(end: str, tmp_path: Path) -> None:
     path = database(tmp_path / "a.db", "CREATE TABLE notes (text)")

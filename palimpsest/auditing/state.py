@@ -306,6 +306,14 @@ def strata_of(audit: Audit, joins: Mapping[str, AuditedJoin], tally: AuditTally)
     for (by, value), size in sorted(population.items()):
         bound = bounds.get((by, value)) or ErrorBound(size, audit.delta)
         share = min(1.0, bound.most / tally.detected / size) if tally.detected else 1.0
-        counts = {"joins": size, "labels": bound.labels, "errors": bound.errors}
-        found.append(Stratum(by=by, value=value, **counts, bound=round(share, 6)))
+        found.append(
+            Stratum(
+                by=by,
+                value=value,
+                joins=size,
+                labels=bound.labels,
+                errors=bound.errors,
+                bound=round(share, 6),
+            )
+        )
     return found

@@ -87,8 +87,10 @@ def unmerge(
     if folded:
         if named or with_consequences:
             raise typer.BadParameter("--folded takes no ID and no --with-consequences")
-        how: dict[str, Any] = {"dry_run": dry_run, "yes": yes, "because": because}
-        _plan_and_apply(invocation(context), "reversed", {"folded": True}, **how)
+        call = invocation(context)
+        _plan_and_apply(
+            call, "reversed", {"folded": True}, dry_run=dry_run, yes=yes, because=because
+        )
         return
     if len(named) != 1:
         raise typer.BadParameter("name an ID, or one of --decision, --candidate and --memory")

@@ -98,20 +98,29 @@ def open_audit(
     from palimpsest.auditing.probes import MOST
 
     call = invocation(context)
-    what: dict[str, Any] = {
-        "target": target,
-        "confidence": confidence,
-        "owners": owners,
-        "since": since,
-        "position": position,
-        "probes": MOST if probes is None else probes,
-    }
+    most = MOST if probes is None else probes
     with _audits(call) as audits:
         if dry_run:
-            forecast = audits.foresee(**what)
+            forecast = audits.foresee(
+                target=target,
+                confidence=confidence,
+                owners=owners,
+                since=since,
+                position=position,
+                probes=most,
+            )
             call.output.answer(forecast, lambda: _foreseen(forecast))
             return
-        status = audits.open(**what, seed=seed, because=because)
+        status = audits.open(
+            target=target,
+            confidence=confidence,
+            owners=owners,
+            since=since,
+            seed=seed,
+            position=position,
+            probes=most,
+            because=because,
+        )
     call.output.answer(status, lambda: _drawn(status))
     call.output.remark("palimpsest audit label")
 

@@ -126,11 +126,7 @@ def examine(rules: policy.Judge, settings: ServiceSettings) -> list[Check]:
     except UsageError as error:
         return [Check("service", found=False, detail=str(error), remedy="see docs/judge.md")]
     verdicts = [*first, *second]
-    unserved = [
-        verdict
-        for verdict in verdicts
-        if not (_is_usable(verdict) or (verdict.calls and verdict.reasoning != NO_MESSAGE))
-    ]
+    unserved = [verdict for verdict in verdicts if not _is_served(verdict)]
     if unserved:
         detail = f"{len(unserved)} of {len(verdicts)} pairs got no answer: {_reasons(unserved)}"
         return [Check("service", found=False, detail=detail, remedy=_remedy(unserved, settings))]
@@ -194,6 +190,11 @@ def _certificate(settings: FirstJudgeSettings) -> Check:
 
 def _is_usable(verdict: Verdict) -> bool:
     return verdict.answer not in {"unavailable", "unusable"}
+
+
+def _is_served(verdict: Verdict) -> bool:
+    """Whether an answer of the protocol came, usable or not; a refused request has no calls."""
+    return _is_usable(verdict) or bool(verdict.calls and verdict.reasoning != NO_MESSAGE)
 
 
 def _reasons(verdicts: Sequence[Verdict]) -> str:

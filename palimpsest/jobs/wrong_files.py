@@ -82,8 +82,7 @@ def _lacking(objects: Sequence[dict[str, Any]], renames: Mapping[str, str]) -> s
     fields = " and ".join(f"`{name}`" for name in missing)
     if not others:
         return f"no row has {fields}: --map THEIRS={missing[0]} maps another field to it"
-    likely = (next((one for one in _USUAL[name] if one in others), "THEIRS") for name in missing)
-    maps = " ".join(f"--map {theirs}={name}" for theirs, name in zip(likely, missing, strict=True))
+    maps = " ".join(f"--map {_likely(name, others)}={name}" for name in missing)
     return f"no row has {fields}; the rows have {', '.join(others)}: perhaps {maps}"
 
 
@@ -91,6 +90,10 @@ _USUAL = {
     "text": ("content", "memory", "fact", "message", "body", "value", "sentence"),
     "owner_id": ("user_id", "user", "owner", "agent_id", "tenant", "customer"),
 }
+
+
+def _likely(name: str, others: Sequence[str]) -> str:
+    return next((usual for usual in _USUAL[name] if usual in others), "THEIRS")
 
 
 def _first_error(row: RawRow, renames: Mapping[str, str]) -> str:

@@ -177,6 +177,8 @@ def answer_of(kind: type[Request[Any]]) -> Any:
 
 
 # -- operations that are more than one request -----------------------------------------------------
+
+
 def _by_name(method: Callable[..., Awaitable[Any]]) -> Carry:
     """Call a method of the intents with the parameters as keywords."""
     return lambda intents, given: method(intents, **dict(given))

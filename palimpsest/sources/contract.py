@@ -57,7 +57,7 @@ class Source(Protocol):
 
 
 class CountedRows:
-    """What a source has that counts the rows read, of a known total."""
+    """A source that knows its total, and counts the rows that it has read."""
 
     remarks: Sequence[str] = ()
     _done = _total = 0

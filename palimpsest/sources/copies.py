@@ -222,8 +222,9 @@ def _copy_chroma(
         collection = chroma.ChromaSource(inside).collection
         with closing(sqlite3.connect(inside.path / chroma.FILE)) as copy, copy:
             topic, last = chroma.topic_of(copy, collection), chroma.last_queued(copy)
-            queued = enumerate((_queued(edit, mapping) for edit in edits), last + 1)
-            copy.executemany(_QUEUE, [(number, topic, *one) for number, one in queued])
+            numbered = enumerate(edits, last + 1)
+            queue = [(number, topic, *_queued(edit, mapping)) for number, edit in numbered]
+            copy.executemany(_QUEUE, queue)
 
 
 _QUEUE = """

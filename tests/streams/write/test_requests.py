@@ -296,7 +296,7 @@ def test_a_dry_run_reports_what_would_be_and_writes_nothing(store: Store) -> Non
 
 
 def test_what_is_no_request_is_reported_without_its_words() -> None:
-    with pytest.raises(InvalidInputError, match="not a request: embed.request_id: is missing$"):
+    with pytest.raises(InvalidInputError, match=r"not a request: embed\.request_id: is missing$"):
         parse_request(b'{"request": "embed", "owner_id": "a secret"}')
     embed = b'"request": "embed", "request_id": "%s", "owner_id": "ada"' % str(uuid4()).encode()
     for newer in (b'{"request": "a secret"}', b'{%s, "a secret": 1}' % embed):

@@ -384,7 +384,7 @@ class Statements(OpenedStore):
         """Make a memory never expire, or expire at `until`; `undo` of the `event_id` reverts it.
 
         Any of its ids works: the candidate that speaks for the memory is pinned. Raises
-        RefusedError if the memory does not expire (`unchanged`), or if it has expired and its text
+        RefusedError if that is its expiry already (`unchanged`), or if it has expired and its text
         has been stated again since (`same_text`), and UsageError if `until` has passed.
         """
         require_owned(self._reader, owner_id, memory_id)
@@ -436,7 +436,7 @@ class Statements(OpenedStore):
 
         An empty list removes them. Texts that arrive from now on may be joined if they differ only
         in these names; earlier decisions stay. Raises RefusedError if these are the names already
-        (`unchanged`).
+        (`unchanged`), UsageError for one name alone.
         """
         return self._writer.ask(
             SetNamesRequest(

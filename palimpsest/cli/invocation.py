@@ -81,7 +81,7 @@ class Invocation:
             yield store
 
     def require_owner(self, store: Palimpsest, owner: str | None) -> None:
-        """Exit with 1 if the named owner has no memories."""
+        """Exit with 1 if no event is about the named owner."""
         if owner is not None and not store.reader.owners(owner):
             self.output.problem(f"there is no owner {visible(owner)} in this store")
             raise typer.Exit(1)
@@ -225,7 +225,7 @@ WhichPolicy = Annotated[
     str | None,
     typer.Option(
         metavar="NAME|FILE",
-        help="A preset, or a .toml file; defaults to the setting `policy`, then to standard.",
+        help="A preset, or a .toml file; by default the setting `policy`, or the model's preset.",
         autocompletion=complete_presets,
     ),
 ]

@@ -57,14 +57,15 @@ class _SettingsFile(TomlConfigSettingsSource):
 class Settings(BaseSettings):
     """Settings, each looked up in the environment (`PALIMPSEST_STORE`), then ./palimpsest.toml.
 
-    `policy`, `engine` and `model` are for a new store; None means the store's own default. `actor`
-    is recorded with a person's statements. `instance`, `standby` and `letters_per_minute` are a
-    worker's, `data` is the folder of a worker or a verifier, and `web_port` the port of a worker's
-    or projector's pages. `kafka` is the connection to a cluster: each part is an environment
-    variable (`PALIMPSEST_KAFKA_BOOTSTRAP`) or a key of the table `[kafka]`. Likewise,
-    `embedder` names an embedding service in place of `engine` and `model`, `judge` configures the
-    judge's service, `schedule` when batch runs and reviews are due, `serve` the server and its
-    tokens, and `dedup` overrides the preset `namespaced` when it is put in force.
+    `policy` is for a new store, `engine` and `model` for the embedder; None means the store's own
+    default. `actor` is recorded with a person's statements. `instance`, `standby` and
+    `letters_per_minute` are a worker's, `data` is the folder of a worker or a verifier, and
+    `web_port` the port of a worker's or projector's pages. `kafka` is the connection to a cluster:
+    each part is an environment variable (`PALIMPSEST_KAFKA_BOOTSTRAP`) or a key of the table
+    `[kafka]`. Likewise, `embedder` names an embedding service in place of `engine` and `model`,
+    `judge` configures the judge's service, `schedule` when batch runs and reviews are due, `serve`
+    the server and its tokens, and `dedup` overrides the preset `namespaced` when it is put in
+    force.
     """
 
     model_config = SettingsConfigDict(

@@ -33,7 +33,7 @@ class TokenisingEngine(Engine, Protocol):
 
 
 class KnownVectors:
-    """An engine that embeds only texts without an `expected` vector."""
+    """An engine that embeds only long texts, and those whose vector it was not told to `expect`."""
 
     def __init__(self, engine: TokenisingEngine) -> None:
         self._engine = engine

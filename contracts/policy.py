@@ -79,7 +79,8 @@ class TokenCheck(Strict):
 class SessionCheck(Strict):
     """Cosine of at least `threshold` with one of the session's `last` texts → `session_reject`.
 
-    With `nearest`, such a text must also be among that number of nearest texts in the scope.
+    With `nearest`, the texts compared are instead those of the session among that number of nearest
+    texts in the scope.
     """
 
     check: Literal["session"]

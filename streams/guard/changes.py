@@ -28,6 +28,7 @@ from palimpsest.streams.guard.data.en import (
 from palimpsest.streams.guard.data.frame_words import LIGHT, VERBS
 from palimpsest.streams.guard.data.name_words import RELATED
 from palimpsest.streams.guard.reading import Reading
+from palimpsest.streams.guard.text.calendar import RELATIVE_DAYS
 from palimpsest.streams.guard.text.plurals import singular
 from palimpsest.streams.guard.values import is_in_a_table, tells_by_a_word
 
@@ -127,10 +128,14 @@ def gist(text: Reading, names: tuple[str, ...]) -> tuple[str, ...]:
     """The numbers and dates of a text, or else its content words; empty if it has too few.
 
     Two texts about the owner that have the same gist, and share a word, mostly state the same fact
-    in other words: *saves 10,000 a month with her Sacco / puts 10,000 into her Sacco*.
+    in other words: *saves 10,000 a month with her Sacco / puts 10,000 into her Sacco*. The word
+    *today* is in texts about all sorts of things, as is *one*; a text that tells a story has no
+    gist.
     """
+    if len(text.lows) > LONGEST:
+        return ()
     facts = text.clues.facts
-    if stated := {*facts.numbers, *facts.dates}:
+    if stated := {*facts.numbers, *facts.dates} - RELATIVE_DAYS - {"#1"}:
         of_whom = {low.removesuffix("'s") for low in text.lows} & RELATED
         return ("#", *sorted(of_whom), *sorted(stated))
     lows = {low.removesuffix("'s") for low in text.lows if low[0].isalpha()}

@@ -17,9 +17,10 @@ MONTHS: dict[str, int] = {
 
 _AMBIGUOUS = frozenset("march may mar jan jun dec august april june".split())
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-DAYS: dict[str, str] = {form: "@" + day for day in _DAYS for form in (day, day + "s")} | {
-    day: "@" + day for day in ("today", "yesterday", "tomorrow", "tonight")
-}
+_RELATIVE = {day: "@" + day for day in ("today", "yesterday", "tomorrow", "tonight")}
+RELATIVE_DAYS = frozenset(_RELATIVE.values())
+"""Terms of days that are other days in a text of another day."""
+DAYS: dict[str, str] = {form: "@" + day for day in _DAYS for form in (day, day + "s")} | _RELATIVE
 """Weekdays and relative days, with their terms."""
 
 _ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)\Z")

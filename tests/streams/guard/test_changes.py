@@ -169,6 +169,9 @@ def test_texts_of_the_same_numbers_or_words_have_one_gist(pair: tuple[str, str])
         ("My passport expires in 2027.", "Bob has a passport that expires in 2027."),
         ("I take a dinghy to work.", "I take a dinghy to school."),
         ("Ada sings.", "I dance."),
+        ("I baked bread for my friends today.", "Today I went for a run with friends."),
+        ("I need one more thing for the garden.", "I dug one hole in the garden."),
+        ("I have 3 hens" + " and a coop for hens" * 6, "I have 3 hens" + " and feed for hens" * 8),
     ],
 )
 def test_other_numbers_words_and_people_have_another_gist_or_none(pair: tuple[str, str]) -> None:

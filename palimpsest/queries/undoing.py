@@ -194,8 +194,8 @@ def _recorded(reader: Reader, way: Way, some_id: str) -> AnyEvent | None:
     events = [recorded.event for recorded in reader.log.of_request(some_id)]
     if not events:
         return None
-    # A cluster's partitions answer one by one, and some may have had nothing to do.
-    event = next((one for one in events if not isinstance(one, Unchanged)), events[0])
+    # A cluster's partitions answer one by one: some may have had nothing to do, or refused.
+    event = next((one for one in events if not isinstance(one, Refused | Unchanged)), events[0])
     if isinstance(event, Joined | Restored | Reinstated | Reversed | Redecided | Retracted):
         match way, reader.answered(some_id):
             case (

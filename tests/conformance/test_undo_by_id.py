@@ -97,3 +97,21 @@ def test_what_brought_several_back_is_undone_one_by_one(shared: Runtime, name: s
             ]
             store.undo(restored, **BY)
         assert told(store, name) == []
+
+
+def test_a_restoration_is_undone_by_the_id_that_its_answer_names(
+    shared: Runtime, name: str
+) -> None:
+    """Every partition is asked who forgot it, and the others refuse, perhaps earlier."""
+    ids = submitted(shared, name)
+    with shared.client() as store:
+        gone = store.forget(ids[0], again="refuse", **BY)
+        was = told(store, name)
+        back = store.restore(forgotten=gone["forgotten"])
+        store.undo(back["undo"], **BY)
+        assert told(store, name) == was
+        row = {"owner_id": name, "text": TEXTS[0], "id": "again"}
+        [repeat] = shared.submit([orjson.dumps(row)])
+        assert (repeat["decision"], told(store, name)) == ("forgotten", was)
+        store.redo(back["undo"], **BY)
+        assert store.get(ids[0])["state"] == "living"

@@ -765,3 +765,25 @@ def test_a_reinstatement_is_undone_with_what_it_took_back(memories: Palimpsest) 
     assert living(memories) == apart
     memories.undo(str(memories.reinstate(join)["undo"]))
     assert living(memories) == apart
+
+
+def test_a_request_that_a_partition_refused_first_is_undone_by_what_another_did(
+    memories: Palimpsest, tmp_path: Path
+) -> None:
+    """A request of an unknown owner goes to every partition of a cluster, and one knows its id."""
+    ferry, name = say(memories, TEXTS[0]), str(uuid4())
+    gone = memories.forget(ferry)
+    was = living(memories)
+    with name_request(name), Palimpsest.open(tmp_path / "other") as other:
+        with pytest.raises(RefusedError):
+            other.restore(forgotten=gone["forgotten"])
+        refused = [line for _, line in other.reader.log.lines()][-1]
+    with name_request(name):
+        memories.restore(forgotten=gone["forgotten"])
+    *before, restored = (line for _, line in memories.reader.log.lines())
+    decided = tmp_path / "log.jsonl"
+    decided.write_bytes(b"".join(b"%s\n" % line for line in (*before, refused, restored)))
+    Palimpsest.import_log(tmp_path / "following", decided)
+    with Palimpsest.open(tmp_path / "following") as following:
+        following.undo(name)
+        assert living(following) == was

@@ -348,9 +348,12 @@ class Budget(_JudgeFile):
         self._change(reservation, calls=-1, usd=0.0)
 
     def note_refusal(self, why: str) -> None:
-        """Note that the service refuses every request, until one is accepted."""
+        """Note that the service refuses every request, until one is accepted, and why now."""
         at = self._clock().astimezone(UTC).isoformat()
-        self._rows("INSERT OR IGNORE INTO refusal VALUES (1, ?, ?)", (at, why))
+        sql = (
+            "INSERT INTO refusal VALUES (1, ?, ?) ON CONFLICT (id) DO UPDATE SET why = excluded.why"
+        )
+        self._rows(sql, (at, why))
 
     def note_acceptance(self) -> None:
         """Note that the service accepts requests."""

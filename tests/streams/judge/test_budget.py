@@ -17,7 +17,7 @@ from palimpsest.streams.judge.pairs import JudgeAnswer
 from palimpsest.streams.judge.prompts import prompt
 from palimpsest.streams.judge.service import Service, TokenBucket
 from palimpsest.streams.judge.settings import JudgeSettings
-from palimpsest.streams.judge.storage import Budget, Key, Spent, VerdictCache
+from palimpsest.streams.judge.storage import Budget, Key, Spent, VerdictCache, refusal_of
 from tests.streams.judge.asking import Asking, pair
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -120,6 +120,18 @@ def test_without_limits_all_is_counted_and_nothing_refused(tmp_path: Path) -> No
 
 
 # -- in front of the service ---------------------------------------------------------------------
+
+
+def test_a_refusal_has_its_beginning_and_its_latest_reason(tmp_path: Path) -> None:
+    day = Day()
+    spending = budget(tmp_path, day)
+    spending.note_refusal("the key")
+    day.now += timedelta(hours=1)
+    spending.note_refusal("the model")
+    assert refusal_of(tmp_path) == {"at": NOON.isoformat(), "why": "the model"}
+    spending.note_acceptance()
+    assert refusal_of(tmp_path) is None
+    spending.close()
 
 
 def test_when_the_calls_are_spent_nobody_is_asked(asking: Asking) -> None:

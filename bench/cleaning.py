@@ -62,10 +62,8 @@ def cleaning(scale: Scale) -> list[Measured]:
                 "embedded": float(answer["embedded"]),
                 "removed": float(answer["removed"]),
             }
-            whole, ratio = (
-                f"cleaning {name}, divided by embedding the distinct texts",
-                seconds / bare,
-            )
+            whole = f"cleaning {name}, divided by embedding the distinct texts"
+            ratio = seconds / bare
             found += [
                 Measured(whole, "", [ratio], reach, at_most=True, note=note, beside=beside),
                 Measured(f"the same, peak memory {name}", "MB", [memory], 600, at_most=True),

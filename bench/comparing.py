@@ -30,10 +30,8 @@ def guard(scale: Scale) -> list[Measured]:
     short, long = ([_long(length, at) for at in range(scale.of(2, 12, 12))] for length in LENGTHS)
     per_length = median(long) / median(short) / (LENGTHS[1] / LENGTHS[0])
     name = f"the guard: two texts of {LENGTHS[1]} KiB that differ at their end"
-    took, beside = (
-        [n / 1e3 for n in long],
-        {f"÷ {LENGTHS[1]} × that of {LENGTHS[0]} KiB": per_length},
-    )
+    took = [n / 1e3 for n in long]
+    beside = {f"÷ {LENGTHS[1]} × that of {LENGTHS[0]} KiB": per_length}
     return [
         _measured("the guard: a pair of new texts", new, len(pairs)),
         _measured("the guard: a pair of texts that it has read", known, len(pairs)),

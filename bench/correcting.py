@@ -41,10 +41,15 @@ def _found_first(asked: list[dict[str, str]], rows: int, data: Path | None) -> l
             about = {"owner_id": OWNER, "session_id": str(start)}
             store.submit([{**about, "text": text} for text in said[start : start + SESSION]])
         return [
-            [face for face in faces if face in (one["before"], one["after"])][:1] == [one["after"]]
+            _first(one, [hit["face"] for hit in store.recall(OWNER, one["question"])])
             for one in asked
-            for faces in [[hit["face"] for hit in store.recall(OWNER, one["question"])]]
         ]
+
+
+def _first(one: dict[str, str], faces: list[str]) -> bool:
+    """Whether the new fact is found, and comes before the old one."""
+    among = [face for face in faces if face in (one["before"], one["after"])]
+    return among[:1] == [one["after"]]
 
 
 def _day(asked: list[dict[str, str]], rows: int, data: Path | None) -> list[str]:

@@ -58,7 +58,8 @@ def _measured(name: str, owners: int, each: int, reach: float | None) -> Measure
     with scratch_folder() as place:
         _write(place / "theirs", owners, each)
         engine = Watched()
-        (folder := place / "store").mkdir()
+        folder = place / "store"
+        folder.mkdir()
         writer = writer_with(engine, Log.create(folder / LOG_FILE, shared=True))
         with Palimpsest(folder, writer) as store:
             begun = time.perf_counter()

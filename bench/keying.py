@@ -90,10 +90,8 @@ def audit_keys(scale: Scale) -> list[Measured]:
                     page.bring_to_front()
                     took[name] += _pressed(page, 20, sequence)
     p50 = {name: float(np.median(seconds)) for name, seconds in took.items()}
-    name, ratio = (
-        "one key of the audit / one key of the review queue, p50",
-        p50["audit"] / p50["review"],
-    )
+    name = "one key of the audit / one key of the review queue, p50"
+    ratio = p50["audit"] / p50["review"]
     note = f"{joins:,} joins, {held:,} memories, {rounds * 20} keys each, in turns"
     beside = {f"{door}, ms": seconds for door, seconds in p50.items()}
     return [Measured(name, "times", [ratio], 1.3, at_most=True, note=note, beside=beside)]

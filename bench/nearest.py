@@ -49,10 +49,8 @@ def _measured(
         took = {recorded: _seconds(engine, texts, before, recorded=recorded) for recorded in order}
         pairs.append((took[True], took[False]))
     beside = {"ms a text with it": min(one for one, _ in pairs) / len(texts) * 1e3}
-    ratios, name = (
-        [one / other for one, other in pairs],
-        f"deciding with the nearest / without: {what}",
-    )
+    ratios = [one / other for one, other in pairs]
+    name = f"deciding with the nearest / without: {what}"
     note = f"{len(texts):,} texts, processor time of all threads, in turns"
     return Measured(name, "times", ratios, 1.02, at_most=True, note=note, beside=beside)
 

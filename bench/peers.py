@@ -72,10 +72,7 @@ def by_shingles(pair: LabelledPair, _cosine: float) -> Fate:
         entropy = -sum(share * math.log2(share) for share in shares)
         if (len(name) < 6 and " " not in name) or entropy < 1.5:
             return "kept"
-    first, second = (
-        {word[start : start + 3] for start in range(max(len(word) - 2, 1))}
-        for word in (one.replace(" ", ""), other.replace(" ", ""))
-    )
+    first, second = (_trigrams(name.replace(" ", "")) for name in (one, other))
     return "joined" if len(first & second) >= 0.9 * len(first | second) else "kept"
 
 
@@ -186,3 +183,7 @@ def as_table(rows: Sequence[Row]) -> Table:
             f"{row.counts.same_asked:,}",
         )
     return table
+
+
+def _trigrams(word: str) -> set[str]:
+    return {word[start : start + 3] for start in range(max(len(word) - 2, 1))}

@@ -155,9 +155,17 @@ def _one_by_one(
             facade = float(np.median(took["own"]))
             for door in doors:
                 through = float(np.median(took[door]))
-                name, more = f"one {what} over {door}, p50, beyond the facade's", [through - facade]
-                most, beside = reach.get((what, door)), {"facade, ms": facade, "door, ms": through}
-                found.append(Measured(name, "ms", more, most, True, note, beside))
+                found.append(
+                    Measured(
+                        f"one {what} over {door}, p50, beyond the facade's",
+                        "ms",
+                        [through - facade],
+                        reach.get((what, door)),
+                        at_most=True,
+                        note=note,
+                        beside={"facade, ms": facade, "door, ms": through},
+                    )
+                )
     return found
 
 

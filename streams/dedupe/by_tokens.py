@@ -30,18 +30,7 @@ async def by_tokens(
     no more requests are sent: the remaining pairs wait for the next run.
     """
     near = near_pairs(ledger, policy, rule, run)
-    certain: list[tuple[Near, BatchJoin]] = []
-    gray: list[Near] = []
-    for pair in near:
-        check = cosine_of(policy)
-        assert check is not None, "a pair is near by the zones of a check"
-        zones = check.zones_of(pair.older.fields.namespace)
-        zone = next(zone for zone in zones if pair.score >= zone.at_least)
-        stopped = zone.guard and not (pair.seen.near_identical and not pair.seen.cues)
-        if zone.action == "pending" or stopped or not BLIND.isdisjoint(pair.seen.cues):
-            gray.append(pair)
-        else:
-            certain.append((pair, zone.action))
+    certain, gray = _split(near, policy)
     yield list(_joined(certain, policy, run))
     if run.unanswered > 0 or not policy.judge.enabled:
         run.left += len(gray)
@@ -54,6 +43,23 @@ async def by_tokens(
         if run.unanswered:
             run.left += len(gray)
             return
+
+
+def _split(near: list[Near], policy: Policy) -> tuple[list[tuple[Near, BatchJoin]], list[Near]]:
+    """The pairs that need no judge, each with its decision, and those that do."""
+    certain: list[tuple[Near, BatchJoin]] = []
+    gray: list[Near] = []
+    for pair in near:
+        check = cosine_of(policy)
+        assert check is not None, "a pair is near by the zones of a check"
+        zones = check.zones_of(pair.older.fields.namespace)
+        zone = next(zone for zone in zones if pair.score >= zone.at_least)
+        stopped = zone.guard and not (pair.seen.near_identical and not pair.seen.cues)
+        if zone.action == "pending" or stopped or not BLIND.isdisjoint(pair.seen.cues):
+            gray.append(pair)
+        else:
+            certain.append((pair, zone.action))
+    return certain, gray
 
 
 def _joined(certain: list[tuple[Near, BatchJoin]], policy: Policy, run: Run) -> Iterator[Proposal]:

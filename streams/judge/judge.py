@@ -13,7 +13,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 from uuid import uuid4
@@ -322,14 +321,8 @@ class Judge:
         while missing := self._missing(sendable, found):
             async with self._lease(missing) as leased:
                 unanswered = self._missing({key: missing[key] for key in leased}, found)
-                asked = list(unanswered.values())
-                most = self.service.exchange.most
-                packs = pack(asked, how.prompt, model(how.model), self.rules, most)
-                parts = [asked[one.start : one.stop] for one in packs]
-                requested = await _gather(
-                    self._ask(how, part, [NOTHING] * len(part)) for part in parts
-                )
-                found |= zip(unanswered, chain.from_iterable(requested), strict=True)
+                requested = await self._ask_all(how, list(unanswered.values()))
+                found |= zip(unanswered, requested, strict=True)
             if not leased:
                 await asyncio.sleep(WAIT_SECONDS)
         answers = []
@@ -365,6 +358,16 @@ class Judge:
             await asyncio.sleep(LEASE_SECONDS / 3)
             with suppress(PalimpsestError):  # a lease that ends too early costs only a request
                 self.cache.renew(lease)
+
+    async def _ask_all(
+        self, how: _PairComparison, pairs: Sequence[JudgedPair]
+    ) -> list[JudgeAnswer]:
+        """Send all pairs in few concurrent requests."""
+        most = self.service.exchange.most
+        packs = pack(pairs, how.prompt, model(how.model), self.rules, most)
+        parts = [pairs[one.start : one.stop] for one in packs]
+        answers = await _gather(self._ask(how, part, [NOTHING] * len(part)) for part in parts)
+        return [answer for part in answers for answer in part]
 
     async def _ask(
         self,

@@ -145,14 +145,7 @@ class Database:
         """Close the file; the last process to close it leaves a single file."""
         self._connection.close()
         if self._file is not None:
-            inode = self._file.inode
-            with _holding:
-                _held[inode].append(self._file.descriptor)
-                _connections[inode] -= 1
-                if not _connections[inode]:
-                    del _connections[inode]
-                    for descriptor in _held.pop(inode, ()):
-                        os.close(descriptor)
+            _release(self._file)
             self._file = None
 
     @contextmanager
@@ -164,13 +157,7 @@ class Database:
                 file.seek(0)
                 yield file
         finally:
-            # Held as long as this process has a connection to the file.
-            inode = _inode(os.fstat(descriptor))
-            with _holding:
-                if _connections[inode]:
-                    _held[inode].append(descriptor)
-                else:
-                    os.close(descriptor)
+            _close_last(descriptor)
 
     def __enter__(self) -> Self:
         return self
@@ -345,11 +332,32 @@ def _hold(path: Path) -> _OpenFile | None:
     return file
 
 
+def _release(file: _OpenFile) -> None:
+    inode = file.inode
+    with _holding:
+        _held[inode].append(file.descriptor)
+        _connections[inode] -= 1
+        if not _connections[inode]:
+            del _connections[inode]
+            for descriptor in _held.pop(inode, ()):
+                os.close(descriptor)
+
+
 def _descriptor(path: Path) -> int:
     """A descriptor of a file that nobody else is reading: one that is held, or a new one."""
     with _holding:
         held = _held.get(_inode(path.stat()))
         return held.pop() if held else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+
+def _close_last(descriptor: int) -> None:
+    """Close a descriptor, or hold it as long as this process has a connection to its file."""
+    inode = _inode(os.fstat(descriptor))
+    with _holding:
+        if _connections[inode]:
+            _held[inode].append(descriptor)
+        else:
+            os.close(descriptor)
 
 
 def _make_whole(path: Path) -> None:

@@ -153,19 +153,7 @@ class Without:
                 if event.data.command == "settle":
                     self._apply_verdicts(_spoken_by(event, self._there(event)))
             case Joined() | Redecided():
-                if isinstance(event, Redecided):
-                    found = redecide(redecided_again(event), self.other, event.time)
-                    stands = not isinstance(found, Refusal)
-                elif event.data.decision == "manual_join":
-                    stands = self._would_stand(merged_again(event), event)
-                else:
-                    newer = self.other.entries[event.data.candidate_id]
-                    older = self.other.entries[event.data.join.to]
-                    stands = hindrance_of(self.other, older, newer) is None
-                if stands:
-                    self._evolve(event)
-                else:
-                    self.overtaken.append(event.id)
+                self._join(event)
             case Reversed() | Reinstated() | Separated() | Composed() | Restored() | ExpirySet():
                 self._restate(event, more_follow=more_follow)
             case Confirmed() if event.data.decision_id not in self.other.decisions:
@@ -456,6 +444,21 @@ class Without:
         return next(found, alone)
 
     # -- statements of people and batch runs ------------------------------------------------------
+
+    def _join(self, event: Joined | Redecided) -> None:
+        if isinstance(event, Redecided):
+            found = redecide(redecided_again(event), self.other, event.time)
+            stands = not isinstance(found, Refusal)
+        elif event.data.decision == "manual_join":
+            stands = self._would_stand(merged_again(event), event)
+        else:
+            newer = self.other.entries[event.data.candidate_id]
+            older = self.other.entries[event.data.join.to]
+            stands = hindrance_of(self.other, older, newer) is None
+        if stands:
+            self._evolve(event)
+        else:
+            self.overtaken.append(event.id)
 
     def _would_stand(self, command: Operation, event: AnyEvent) -> bool:
         events = decide(command, self.other, self._in_force, event.time)

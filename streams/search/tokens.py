@@ -142,9 +142,9 @@ class TokenIndex:
         for token in common:
             if len(rows) <= FEW_TO_SCORE:
                 break
-            table = np.zeros(len(self._rows), np.bool_)
-            table[np.frombuffer(self._postings[token], np.uint32)] = True
-            spare = spare - ~table[rows]
+            has_it = np.zeros(len(self._rows), np.bool_)  # or had it, before it was replaced
+            has_it[np.frombuffer(self._postings[token], np.uint32)] = True
+            spare = spare - ~has_it[rows]
             rows, spare = rows[spare >= 0], spare[spare >= 0]
         possible: list[int] = rows.tolist()
         return possible

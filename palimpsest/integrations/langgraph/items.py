@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, cast
@@ -76,7 +77,7 @@ class Items:
         self.current = {
             place: Kept(latest, ledger.entries.get(_marked(latest).get("first", ""), latest))
             for place, entries in self._by_key.items()
-            if (latest := next((e for e in reversed(entries) if e.living), None)) is not None
+            if (latest := _latest(entries)) is not None
             and (latest.expires_at is None or latest.expires_at > now)
         }
 
@@ -113,6 +114,10 @@ class Items:
 
 def _speaks_last(kept: Kept) -> tuple[bool, bool, int]:
     return kept.indexed, kept.entry.memory.face.speaker is kept.entry, kept.entry.place
+
+
+def _latest(entries: Sequence[Entry]) -> Entry | None:
+    return next((entry for entry in reversed(entries) if entry.living), None)
 
 
 def _marked(entry: Entry) -> dict[str, Any]:

@@ -86,6 +86,7 @@ class Replica(Log):
         return self._new([(decode(line), line) for line in lines])
 
     def _new(self, offered: Sequence[tuple[Filed, bytes]]) -> list[tuple[Filed, bytes]]:
+        # In one query, because filling a replica looks up every event.
         ids = {event.id for event, _ in offered}
         keys = {bytes.fromhex(event_id.replace("-", "")): event_id for event_id in ids}
         marks = ", ".join("?" * len(keys))

@@ -146,22 +146,7 @@ class VectorIndex:
         answers: list[list[SearchHit]] = [[] for _ in range(len(queries))]
         under: list[list[SearchHit]] = [[] for _ in range(len(queries))]
         if len(self):
-            floors = np.full(len(queries), floor - HALF_STEP)
-            tops = np.full(len(queries), -np.inf) if best else None
-            found: list[Pairs] = []
-            waiting = 0
-            for first, end in self._spans(len(queries)):
-                found.append(scan(queries, self._rows, first, end, floors, tops))
-                if tops is not None:
-                    np.maximum.at(tops, found[-1].query, found[-1].low)
-                waiting += len(found[-1].row)
-                if waiting > WAITING * len(queries):
-                    pairs = joined(found)
-                    floors = np.maximum(floors, bars(pairs, len(queries), limit))
-                    kept = floors if tops is None else lowered(floors, tops, tops)
-                    found, waiting = [above_floor(pairs, kept)], 0
-            pairs = _contenders(joined(found), len(queries), limit)
-            near = _contenders(score(queries, self._rows, pairs), len(queries), limit)
+            near = self._near(queries, floor, limit, best=best)
             for query, row, cosine in zip(*(array.tolist() for array in near[:3]), strict=True):
                 rounded = round(cosine, DECIMALS)
                 (answers if rounded >= floor else under)[query].append(SearchHit(row, rounded))
@@ -171,6 +156,25 @@ class VectorIndex:
                 for hits, others in zip(answers, under, strict=True)
             ]
         return [ranked(hits, limit) for hits in answers]
+
+    def _near(self, queries: Queries, floor: float, limit: int, *, best: bool) -> Pairs:
+        """The scored pairs that may be answers; the best so far raise the floors."""
+        floors = np.full(len(queries), floor - HALF_STEP)
+        tops = np.full(len(queries), -np.inf) if best else None
+        found: list[Pairs] = []
+        waiting = 0
+        for first, end in self._spans(len(queries)):
+            found.append(scan(queries, self._rows, first, end, floors, tops))
+            if tops is not None:
+                np.maximum.at(tops, found[-1].query, found[-1].low)
+            waiting += len(found[-1].row)
+            if waiting > WAITING * len(queries):
+                pairs = joined(found)
+                floors = np.maximum(floors, bars(pairs, len(queries), limit))
+                kept = floors if tops is None else lowered(floors, tops, tops)
+                found, waiting = [above_floor(pairs, kept)], 0
+        pairs = _contenders(joined(found), len(queries), limit)
+        return _contenders(score(queries, self._rows, pairs), len(queries), limit)
 
     def _spans(self, queries: int) -> Iterator[tuple[int, int]]:
         """Ranges of rows to scan: whole segments, and the rest."""

@@ -32,7 +32,7 @@ def check(writer: Writer, request: CheckRequest) -> Checked:
 
 
 def undecided(found: Outcome, policy: Policy) -> Checked:
-    """The answer about a row that is not compared, because it is known or invalid."""
+    """The answer about a known or invalid row; for any other, an answer yet to be filled."""
     assert found.result in ("decided", "known", "invalid")
     return Checked(
         result=found.result,

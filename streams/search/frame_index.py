@@ -82,7 +82,9 @@ class FrameIndex:
                 and shares_a_word(kept_for_frames(distinct.members[0].text, names), newcomer, names)
             ):
                 found.setdefault(distinct.current.memory, distinct)
-        return [*found.values()] if len(found) < MOST_VALUES else []
+                if len(found) == MOST_VALUES:
+                    return []
+        return [*found.values()]
 
     def _of_statement(self, statement: str, names: tuple[str, ...]) -> list[Distinct]:
         """The current texts of a statement's frame; empty if they are a series."""

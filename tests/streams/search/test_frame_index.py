@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -23,8 +24,9 @@ from palimpsest.contracts.requests import (
     UnmergeRequest,
 )
 from palimpsest.contracts.wire import encode
-from palimpsest.streams.guard import frame, frame_keys, read
+from palimpsest.streams.guard import frame, frame_keys, read, shares_a_word
 from palimpsest.streams.policies import load_policy, preset_names
+from palimpsest.streams.search import frame_index
 from palimpsest.streams.search.frame_index import MOST_VALUES
 from palimpsest.streams.write.inputs import Outcome
 from palimpsest.streams.write.serve import execute
@@ -267,3 +269,20 @@ def test_many_memories_of_the_same_numbers_are_a_series(runtime: Runtime) -> Non
     verbs = ("owe", "lend", "borrow", "lose", "collect", "count")[: MOST_VALUES + 1]
     *_, last = say(runtime, *(f"I {verb} for the club and its {verb}ers 400" for verb in verbs))
     assert asked(runtime, last) == []
+
+
+def test_of_a_series_only_the_latest_texts_are_compared(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_names(runtime)
+    verbs = "owe lend borrow lose collect count sell send".split()
+    say(runtime, *(f"I {verb} for the club and its {verb}ers 400" for verb in verbs))
+    compared = list[bool]()
+
+    def compare(*texts: Any) -> bool:
+        compared.append(shares_a_word(*texts))
+        return compared[-1]
+
+    monkeypatch.setattr(frame_index, "shares_a_word", compare)
+    say(runtime, "Club savings: 400")
+    assert compared == [True] * MOST_VALUES

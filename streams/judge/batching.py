@@ -217,12 +217,16 @@ class Batcher:
         self._send_batches()
 
     async def close(self) -> None:
-        """Send nothing more, and cancel the batches in progress."""
+        """Send nothing more, and cancel the batches in progress.
+
+        One that is being cancelled may still wait for its answer: a second time would end that.
+        """
         if self._next is not None:
             self._next.cancel()
         tasks = list(self._in_progress)
         for task in tasks:
-            task.cancel()
+            if not task.cancelling():
+                task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
@@ -232,7 +236,8 @@ def _end_if_abandoned(
     answer: asyncio.Future[Verdict | CompositionAnswer],
 ) -> None:
     """Cancel a batch that nobody waits for: what it cost is kept for the next who asks."""
-    if answer.cancelled() and all(request.answer.cancelled() for request in batch):
+    abandoned = answer.cancelled() and all(request.answer.cancelled() for request in batch)
+    if abandoned and not task.cancelling():
         task.cancel()
 
 

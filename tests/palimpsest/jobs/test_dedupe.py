@@ -117,6 +117,26 @@ def test_whichever_signal_interrupts_a_run_it_keeps_the_answers_in_progress(
     assert cost["calls"] == 1, "the answer that came after the signal is in the view, too"
 
 
+def test_a_signal_lets_ask_judge_keep_the_answers_in_progress(
+    tmp_path: Path, server: JudgeServer, asking: JudgeSettings
+) -> None:
+    def interrupt(_request: object) -> Fault:
+        os.kill(os.getpid(), signal.SIGINT)
+        return Fault(delay=0.3)
+
+    with Palimpsest.open(tmp_path / "store") as memories:
+        for size in ("large", "small"):
+            memories.submit({"owner_id": "ada", "text": f"she has a {size} brown dog"})
+        server.rule = interrupt
+        with pytest.raises(KeyboardInterrupt):
+            memories.ask_judge(judge=asking)
+        asked = server.calls
+        server.rule = lambda _: None
+        memories.ask_judge(judge=asking)
+        [cost] = memories.sql("SELECT calls FROM judge_cost")
+        assert (asked, server.calls) == (1, cost["calls"])
+
+
 def test_a_memory_that_was_taken_apart_is_joined_by_no_later_run(
     ada: Speaker, server: JudgeServer, asking: JudgeSettings
 ) -> None:

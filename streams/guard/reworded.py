@@ -7,6 +7,7 @@ near-identical, like any pair (docs/guard.md, Names).
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.name_words import (
@@ -113,7 +114,8 @@ def _by_pastime(rest: str) -> str:
 
 def _is_done(pastime: str, after: list[str]) -> bool:
     """Whether words after a pastime say what is done, and not what the pastime describes."""
-    if not after or pastime in NEVER_DESCRIBING or after[-1] in DONE.get(pastime, ()):
+    done = [*takewhile(lambda word: word not in en.PREPOSITIONS | {"about"}, after)]
+    if not done or pastime in NEVER_DESCRIBING or done[-1] in DONE.get(pastime, ()):
         return True
     return after[0] in _AFTER_A_VERB or all(word[0].isupper() for word in after)
 

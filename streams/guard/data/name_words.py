@@ -847,7 +847,10 @@ DONE = {
         ("knitting", "hats jumpers scarves socks sweaters"),
         ("meeting", "friends people"),
         ("painting", "landscapes people portraits watercolors watercolours"),
-        ("playing", " ".join(("bass drums guitar music piano violin", *sorted(GAMES)))),
+        (
+            "playing",
+            " ".join(("bass drums games guitar music piano sports violin", *sorted(GAMES))),
+        ),
         ("reading", "biographies books comics fiction manga newspapers novels poems poetry"),
         ("singing", "alto bass jazz karaoke opera soprano tenor"),
         ("spending", "time"),

@@ -45,6 +45,8 @@ Ada has to hand in her thesis by 3 March. / My thesis is due on 3 March.
 """
 WORDS = """
 My blood group is O-negative. / Ada's blood type is O negative.
+I love playing video games. / Ada loves to play video games.
+I like reading books about travel. / Ada likes to read books about travel.
 My membership no. is 4471. / Ada's membership number is 4471.
 My membership no is 4471. / Ada's membership number is 4471.
 Ada is a type 2 diabetic. / I have type 2 diabetes.
@@ -336,6 +338,7 @@ I must hand in my thesis by 3 March. / Ada's thesis is due on 13 March.
 I must hand in her thesis by 3 March. / Ada's thesis is due on 3 March.
 Ada must hand in my thesis by 3 March. / Ada's thesis is due on 3 March.
 My sister must be in by 3 March. / Ada's sister is due on 3 March.
+I like cooking apples in pies. / Ada likes to cook apples in pies.
 My phone no longer works. / Ada's phone number longer works.
 The user must hand in their thesis by 3 March. / I must hand in my thesis by 3 March.
 I must hand in my thesis by 3 pm. / Ada's thesis is due on 3 pm.

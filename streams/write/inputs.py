@@ -135,7 +135,8 @@ def similar_facts(evidence: Evidence, entries: Mapping[str, Entry]) -> list[Simi
 def earlier_of_frame(evidence: Evidence, ledger: Ledger, memory: Memory) -> list[FrameFact] | None:
     """The memories that a newcomer may replace, among those it was compared with; None if none.
 
-    They share its frame, or it reports that their fact has changed.
+    They share its frame, or it reports that their fact has changed; those that state its numbers or
+    words are listed, too.
     """
     if not evidence.neighbours:
         return None

@@ -19,6 +19,7 @@ def test_a_candidate_whose_call_failed_is_not_stored_later(
 ) -> None:
     monkeypatch.setattr(store, "load_engine", load_stub)
     with Palimpsest.open(tmp_path / "store") as memories:
+        assert isinstance(memories.writer, EmbeddedWriter)
         memories.submit({"owner_id": "ada", "text": "Ada rows"})
         failed = to_inputs([{"owner_id": "ada", "text": f"Ada is {UNPLUGGED} here"}], "python")
         writer = memories.writer

@@ -43,8 +43,9 @@ class Neighbour(Light):
     neighbour has been compared already, and is not compared again. `covered` is set if either text
     is longer than the model's input: every window of either text is scored by its cosine with the
     nearest window of the other, and `covered` is the lowest of these scores; None if a text is not
-    embedded whole. `frame` is set if the neighbour shares the newcomer's frame: `only` if that
-    alone found it, `also` if its scores did, too.
+    embedded whole. `frame` is set if the neighbour shares the newcomer's frame, or states the same
+    numbers or words of an owner with names: `only` if that alone found it, `also` if its scores
+    did, too.
     """
 
     candidate_id: str

@@ -200,15 +200,7 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
     async def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
         """Publish the requests, then commit up to where all questions are answered."""
         try:
-            topic = self._topics.name("commands")
-            sent = []
-            for answer in answered:
-                if answer.request is not None:
-                    body = answer.request.model_dump_json(exclude_none=True).encode()
-                    key = answer.request.request_id.encode()
-                    owner = partition_of(answer.pending.question.owner_id, self._topics.partitions)
-                    sent.append(await self._producer.send(topic, body, key, partition=owner))
-            await asyncio.gather(*sent)
+            await self._publish(answered)
         except KafkaError as error:
             raise _brokers_away(error) from error
         for answer in answered:
@@ -218,6 +210,17 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
                 progress.done.add(place)
         await self._commit()
         return Counter(published=sum(answer.request is not None for answer in answered))
+
+    async def _publish(self, answered: Sequence[AnsweredQuestion]) -> None:
+        topic = self._topics.name("commands")
+        sent = []
+        for answer in answered:
+            if answer.request is not None:
+                body = answer.request.model_dump_json(exclude_none=True).encode()
+                key = answer.request.request_id.encode()
+                owner = partition_of(answer.pending.question.owner_id, self._topics.partitions)
+                sent.append(await self._producer.send(topic, body, key, partition=owner))
+        await asyncio.gather(*sent)
 
     async def _commit(self) -> None:
         moved = {at: progress.committable() for at, progress in self._progress.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,15 @@ def test_whichever_signal_interrupts_a_run_it_keeps_the_answers_in_progress(
     assert cost["calls"] == 1, "the answer that came after the signal is in the view, too"
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt; a shell's background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_signal_lets_ask_judge_keep_the_answers_in_progress(
     tmp_path: Path, server: JudgeServer, asking: JudgeSettings
 ) -> None:

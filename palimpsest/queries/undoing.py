@@ -314,8 +314,11 @@ class _Naming:
     ) -> None:
         self.ledger = reader.ledger(owner_id)
         self._log = reader.log
-        about = {"actor": actor, "because": because}
-        self.said: dict[str, Any] = {"request_id": request_id(), **about}
+        self.said: dict[str, Any] = {
+            "request_id": request_id(),
+            "actor": actor,
+            "because": because,
+        }
         self._by = by
 
     def undo(self, event: AnyEvent) -> Request[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, assert_never
 
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.events import (
     Accessed,
     AnyEvent,
@@ -58,8 +59,7 @@ def did(event: AnyEvent, back: TakenBack | None = None) -> str:
         case Decided():
             data = event.data
             if data.join is None and data.decision == "pending":
-                count = len(data.evidence.asked)
-                near = "1 near candidate" if count == 1 else f"{count} near candidates"
+                near = counted(len(data.evidence.asked), "near candidate")
                 return f"came in; the judge is asked about {near}"
             return f"came in: {_became(data.join, _WHO.get(data.rank or 'person', 'a person'))}"
         case Settled():

@@ -158,6 +158,7 @@ _SURELY_IS = re.compile(
 )
 """Words before which *'s* after a name can only be *is*, neither *has* nor a possessive."""
 _SURELY_HAS = re.compile(r"'s got (?:an?|one|two|three|four|five|[0-9]+) ")
+_UNITS_OF_TIME = frozenset("days hours minutes months weeks years".split())
 _WITH_NAMES = frozenset({"plays", "reads", "uses"})
 """Words that are verbs after *user* if a name follows: *User uses Stripe for invoices*."""
 _TIME_OF_DAY = re.compile(r"[0-9] ?[ap]m\b")
@@ -254,14 +255,7 @@ def _noted(said: str, names: tuple[str, ...]) -> str | None:
 def _is_note_of_deed(verb: str, rest: str) -> bool:
     """Whether a word that may be a plural noun begins a note as its verb: *plays the violin*."""
     words = rest.rstrip(".").split(" ")
-    lasts = verb == "takes" and words[-1] in (
-        "days",
-        "hours",
-        "minutes",
-        "months",
-        "weeks",
-        "years",
-    )
+    lasts = verb == "takes" and words[-1] in _UNITS_OF_TIME
     return verb in _DEEDS and not lasts and _has_object([verb, *rest.split(" ")], 0)
 
 

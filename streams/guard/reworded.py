@@ -139,12 +139,11 @@ def _by_favourite(rest: str) -> str:
     return f"'s favourite {singular(found[2])} is {found[1]}" if found else rest
 
 
-_DAYS = "|".join(f"{day.capitalize()}s?" for day in sorted(en.WEEKDAYS))
 _SOMETIMES = (
     rf"(?:at (?:[0-9]|dawn|dusk|night|noon|weekends)|before|daily|every|in the (?:mornings?"
     rf"|afternoons?|evenings?|forest|lake|ocean|park|pool|rain|river|sea|snow|woods)|in {NAME}"
-    rf"|in (?:autumn|spring|summer|winter)|on (?:{_DAYS}|weekdays|weekends)|once|outdoors|alone"
-    r"|together|twice|with|[a-z0-9]+ times|after (?:breakfast|dinner|lunch|school|work))"
+    rf"|in (?:autumn|spring|summer|winter)|on (?:{DAY_NAME}s?|weekdays|weekends)|once|outdoors"
+    r"|alone|together|twice|with|[a-z0-9]+ times|after (?:breakfast|dinner|lunch|school|work))"
 )
 """When, where or with whom; in *goes running late*, *late* does not belong to the verb as in *runs
 late*."""
@@ -245,7 +244,7 @@ _HANDED_IN = "filed|handed in|in|sent in|submitted|turned in"
 _DAY_AND_MONTH = f"[0-9]{{1,2}} (?:{MONTH})"
 _BORN_IN = "(?:19[0-9]{2}|20[01][0-9])"
 """A year in which somebody may have been born; *my birthday is 3 May 2027* is the next one."""
-_ALMA_PLAIN = r"[A-Z][\w'\-]*(?: (?:for|of|[A-Z][\w'\-]*)){0,5}"
+_UNIVERSITY = r"[A-Z][\w'\-]*(?: (?:for|of|[A-Z][\w'\-]*)){0,5}"
 _TONGUE = "(?:first language|mother tongue|native language)"
 _LANGUAGE = "([A-Z][a-z]+)"
 _DUE = rf"(?:on )?({_DATE})"
@@ -272,7 +271,6 @@ _RELATIVE = rf"(?:{_YOUNGER} )?(?:{any_of((PEOPLE - {'friend'}) - ROLES)})"
 _SOCIETY = "(?:Association|Choir|Church|Club|Guild|Party|Society|Union)"
 _NOTEBOOK = rf"(?:{any_of(NOTEBOOKS)})(?: [A-Z0-9][\w.\-]*)*"
 _PET = rf"(?:[a-z]+ ){{0,2}}(?:{any_of(PETS)})"
-_ALMA = r"([A-Z][\w'\-]*(?: (?:for|of|[A-Z][\w'\-]*)){0,5})"
 _FAMILY = r"[A-Z][\w'\-]*(?: [A-Z][\w\-]*)?"
 _FOOD = f"(?:{any_of(FOODS)})"
 _LANGUAGES = rf"(?:{_ITEM.pattern}, )*{_ITEM.pattern},? and {_ITEM.pattern}"
@@ -301,14 +299,14 @@ _WAYS = {
         (r"'s number is (\+?[0-9]+[ \-][0-9 \-]+[0-9])", r"'s phone number is \1"),
         (rf"'s (phone|mobile) is {_NUMBER}", r"'s \1 number is \2"),
         (
-            rf"'s ((?:[a-z]+ )?number) (?:at|with) (?:the )?({_ALMA_PLAIN}) is (\S+)",
+            rf"'s ((?:[a-z]+ )?number) (?:at|with) (?:the )?({_UNIVERSITY}) is (\S+)",
             r"'s \2 \1 is \3",
         ),
         (
             rf"('s (?:[a-z]+ )?(?:{any_of(THINGS)}) is an? )({MAKE}) from ({_YEAR_MADE})",
             r"\1\3 \2",
         ),
-        (rf"'s birthday is ((?:{_DAY_AND_MONTH}) {_BORN_IN})", r" was born on \1"),
+        (rf"'s birthday is ({_DAY_AND_MONTH} {_BORN_IN})", r" was born on \1"),
         (rf"'s ({_PET}) is called ({NAME})", r" has a \1 called \2"),
         (r"'s blood pressure is ([0-9]+) over ([0-9]+)", r"'s blood pressure is \1/\2"),
         (rf"'s (?:current )?weight is ({_WEIGHT})", r" weighs \1"),
@@ -410,7 +408,7 @@ _WAYS = {
         (r" is (?:teetotal|a teetotall?er)", r" doesn't drink alcohol"),
         (r" is in charge of ([a-z]+ing(?: .+)?)", r" is responsible for \1"),
         (r" is in training for (.+)", r" is training for \1"),
-        (rf" is an? graduate of (?:the )?{_ALMA}", r" graduated from \1"),
+        (rf" is an? graduate of (?:the )?({_UNIVERSITY})", r" graduated from \1"),
         (r" is putting (?:aside money|money aside) for (.+)", r" is saving for \1"),
         (rf" is off (?:work )?on {_OFF}", r" takes \1 off"),
         (
@@ -509,7 +507,7 @@ _WAYS = {
     ),
     "was": _ways(
         (rf" was (?:brought up|reared) (in {_PLACE}|on an? .+)", r" was raised \1"),
-        (rf" was born on ([0-9]{{1,2}} (?:{MONTH}))", r"'s birthday is \1"),
+        (rf" was born on ({_DAY_AND_MONTH})", r"'s birthday is \1"),
     ),
     **dict.fromkeys(
         ("practices", "practises"),
@@ -565,7 +563,7 @@ _WAYS = {
         (rf" suffers from an? ({any_of(ALLERGENS)}) allergy", r" has a \1 allergy"),
     ),
     "owns": _ways(_OWNS),
-    "graduated": _ways((rf" graduated from the {_ALMA}", r" graduated from \1")),
+    "graduated": _ways((rf" graduated from the ({_UNIVERSITY})", r" graduated from \1")),
     "saves": _ways((r" saves (?:up |money )?for (an? .+)", r" is saving for \1")),
     "puts": _ways((r" puts (?:aside money|money aside) for (an? .+)", r" is saving for \1")),
     **dict.fromkeys(

@@ -252,7 +252,7 @@ def _appositions(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
 
 @lru_cache(maxsize=64)
 def _of_owner(names: tuple[str, ...]) -> re.Pattern[str]:
-    who = "|".join(re.escape(name) for name in names if name != SPEAKER)
+    who = any_of(name for name in names if name != SPEAKER)
     what = any_of(ROLES | PEOPLE | UNIQUE | BELONGINGS | {"phone number", "rent"})
     return re.compile(rf"The ({what}) of ({who}) is ([^,]+)")
 
@@ -264,7 +264,7 @@ def _name_of(names: tuple[str, ...]) -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def _acts(names: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    who = "|".join(re.escape(name) for name in names if name != SPEAKER)
+    who = any_of(name for name in names if name != SPEAKER)
     me = f"{who}|me" if SPEAKER in names else who
     done = any_of(PASSIVES.values())
     return (
@@ -333,7 +333,6 @@ def _owned(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     )
 
 
-@lru_cache(maxsize=64)
 def _possessives(names: tuple[str, ...]) -> str:
     """A pattern of the owner's possessives, at the beginning of a sentence or inside it."""
     subjects = (name for name in names if name != SPEAKER)

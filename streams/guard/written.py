@@ -21,11 +21,14 @@ from palimpsest.streams.guard.data.name_words import (
 from palimpsest.streams.guard.data.patterns import any_of
 from palimpsest.streams.guard.text.clock import in_twelve_hours
 
-MONTH = "|".join(sorted(month.capitalize() for month in {*en.MONTHS, "march", "may", "august"}))
+_MONTHS = (
+    "January February March April May June July August September October November December".split()
+)
+MONTH = any_of(_MONTHS)
 """A pattern of the months, to be used beside a number: *May* and *August* may be people."""
 _DAY = r"(?:the )?([0-9]{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?:,? ((?:1[5-9]|20)[0-9]{2}))?"
-DAY_NAME = f"(?:{'|'.join(day.capitalize() for day in sorted(en.WEEKDAYS))})"
+DAY_NAME = f"(?:{any_of(map(str.capitalize, en.WEEKDAYS))})"
 _WEEKDAYS = rf"({DAY_NAME}(?:(?:, {DAY_NAME})*,? and {DAY_NAME})?)"
 _OFTEN = r"\b(once|twice|(?:[a-z]+|[0-9]+) (?:times|days|hours|minutes|km|miles))"
 
@@ -33,13 +36,8 @@ _SUM = re.compile(r"(?<=[$€£])[0-9]{1,3}(?:,[0-9]{3})+(?![\d,])(?!\.[0-9]{3})
 _DATE = re.compile(
     rf" (on|is|by|due|until|born|expires) (?:({MONTH}) {_DAY}|{_DAY}(?: of)? ({MONTH})){_YEAR}\Z"
 )
-_SHORT = {
-    month[:3].capitalize(): month.capitalize() for month in (*en.MONTHS, "march", "august")
-} | {"Sept": "September"}
+_SHORT = {month[:3]: month for month in _MONTHS if month != "May"} | {"Sept": "September"}
 SHORT_MONTHS = any_of(_SHORT)
-_MONTHS = (
-    "January February March April May June July August September October November December".split()
-)
 _IN_FIGURES = re.compile(
     r"(?<![\w/.\-])(?:(1[3-9]|2[0-9]|3[01])[/.](0?[1-9]|1[0-2])[/.]((?:19|20)[0-9]{2})"
     r"|((?:19|20)[0-9]{2})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
@@ -134,13 +132,13 @@ def as_written(said: str) -> str:
         said = _IN_FIGURES.sub(_month_in_words, said)
         said = _SHORT_MONTH.sub(_in_full, said)
         said = _DATE.sub(_day_first, said)
-        said = _TIMES_A.sub(_so_many_times, said)
+        said = _TIMES_A.sub(_times_in_words, said)
     if " every " in said and not _UNEVENLY.search(said):
         said = _WEEKLY_PART.sub(r" on \1 \2s", _WEEKLY.sub(_on_days, said))
     said = _DAY_BEFORE_TIME.sub(r" on \2 at \1", said)
     if said.endswith(" at weekends"):
         said = f"{said.removesuffix('at weekends')}on weekends"
-    if "ly" in said:
+    if any(often in said for often in _PERIODS):
         said = _DAILY.sub(lambda found: f"{found[1]} a {_PERIODS[found[2]]}", said)
         said = _SUM_DAILY.sub(lambda found: f"{found[1]} a {_PERIODS[found[2]]}", said)
         said = said if _A_NUMBER.search(said) else _TAKES_DAILY.sub(r"\1 every day", said)
@@ -175,7 +173,7 @@ def _with_its_sign(found: re.Match[str]) -> str:
     return _SIGNS[found[2]] + found[1]
 
 
-def _so_many_times(found: re.Match[str]) -> str:
+def _times_in_words(found: re.Match[str]) -> str:
     often = {"1": "once", "2": "twice"}.get(found[1], f"{found[1]} times")
     return f"{often} a {found[2]}"
 

@@ -58,7 +58,7 @@ _DID = re.compile(r"[Gg](?:raduated from|rew up in) [A-Z].*")
 _YEAR = re.compile(r"(.+) \(((?:19|20)[0-9]{2})\)")
 """A make with its year: *Ford Fiesta (2012)* is a *2012 Ford Fiesta*."""
 _NO_ALLERGEN = frozenset({"no", "none", "unknown", "not", "nothing"})
-_ON_DAYS = re.compile(rf"(?:{'|'.join(day.capitalize() for day in sorted(en.WEEKDAYS))})s\b.*")
+_ON_DAYS = re.compile(rf"(?:{any_of(map(str.capitalize, en.WEEKDAYS))})s\b.*")
 _NOT = re.compile(r"(?:doesn't|does not) (?:drink|eat|smoke) .+")
 
 

@@ -234,5 +234,6 @@ def effect_of(plan: Plan) -> Any:
 def _limit(size: int) -> None:
     import resource
 
+    sys.dont_write_bytecode = True  # a compiled module would be cut off, too, and stay so
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))

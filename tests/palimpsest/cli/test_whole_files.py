@@ -23,8 +23,10 @@ def test_a_file_that_does_not_fit_leaves_the_former_one(tmp_path: Path) -> None:
     former = tmp_path / "candidate.json"
     former.write_text("former")
     said = [sys.executable, "-m", "palimpsest", "schemas", str(tmp_path)]
+    # A module that Python compiles here would be cut off as well, and every later process fail.
+    env = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
-        said, capture_output=True, text=True, check=False, preexec_fn=_limit_files
+        said, capture_output=True, text=True, check=False, env=env, preexec_fn=_limit_files
     )
     assert done.returncode == 1
     assert "File too large" in done.stderr

@@ -417,10 +417,12 @@ class Statements(OpenedStore):
         said: Attribution,
         asked: str | None = None,
     ) -> NewExpiry:
-        require_future(self._reader, expires_at)
+        name = request_id()
+        if not self._reader.log.of_request(name):  # a repeat gets its answer, however late it is
+            require_future(self._reader, expires_at)
         return self._writer.ask(
             SetExpiryRequest(
-                request_id=request_id(),
+                request_id=name,
                 asked=asked,
                 candidate_id=candidate_id,
                 expires_at=expires_at,

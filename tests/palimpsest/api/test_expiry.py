@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -255,3 +256,20 @@ def test_a_pin_delivered_again_is_answered_as_it_was_whoever_speaks_by_then(
     assert memories.position == position
     with name_request(name), pytest.raises(RefusedError, match="id_conflict"):
         memories.pin(chess, until="2099-01-01")
+
+
+@pytest.mark.parametrize("call", ["pin", "renew"])
+def test_a_new_expiry_delivered_again_after_it_is_answered_as_it_was(
+    store: Palimpsest, clock: Clock, call: str
+) -> None:
+    bus, until, name = say(store, BUS, ttl="9d").memory_id, clock.now + DAY, str(uuid4())
+    ask = {"pin": partial(store.pin, bus, until=until), "renew": partial(store.renew, bus, until)}
+    with name_request(name):
+        first = ask[call]()
+    clock.now += 2 * DAY
+    position = store.position
+    with name_request(name):
+        assert ask[call]() == first
+    assert store.position == position
+    with pytest.raises(UsageError, match="has passed"):
+        ask[call]()

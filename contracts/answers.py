@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, NotRequired, TypedDict
 from typing_extensions import TypeVar
 
 from palimpsest.contracts.errors import RefusedError, StoreError, UsageError
-from palimpsest.contracts.event_data import Figures
+from palimpsest.contracts.event_data import Again, Figures
 
 JsonObject = dict[str, Any]
 
@@ -381,9 +381,14 @@ class Reinstatements(InBulk):
 
 
 class Retractions(InBulk):
-    """The retracted candidates, and their `cause`; a dry run describes each of them."""
+    """The retracted candidates, and their `cause`; a dry run describes each of them.
+
+    `again` is what happens if the text arrives again, if it is forgotten again: so it does not
+    return to the review queue, even if it had waited there.
+    """
 
     retracted: list[str]
+    again: NotRequired[Again]
     cause: NotRequired[str]
     candidates: NotRequired[list[CandidateTold]]
 

@@ -720,13 +720,18 @@ class Restorations(TypedDict):
 
 
 class Retractions(TypedDict):
-    """The retracted candidates, and their `cause`; a dry run describes each of them."""
+    """The retracted candidates, and their `cause`; a dry run describes each of them.
+
+    `again` is what happens if the text arrives again, if it is forgotten again: so it does not
+    return to the review queue, even if it had waited there.
+    """
 
     undo: NotRequired[str]
     refused: list[NotDone]
     owners: int
     asks: NotRequired[int]
     retracted: list[str]
+    again: NotRequired[Literal["ask", "allow", "refuse"]]
     cause: NotRequired[str]
     candidates: NotRequired[list[CandidateTold]]
 

@@ -162,6 +162,9 @@ def _taken(answer: Any, way: Way, command: str | None, *, dry_run: bool) -> Rend
         rendering.shown(f"former, not current: memory {memory_id} was displaced since", "yellow")
         for memory_id in answer.get("former", ())
     ]
+    if "retracted" in answer and "again" in answer:
+        forgotten = f"its text {'would be' if dry_run else 'is'} forgotten again"
+        notes.append(rendering.shown(f"{forgotten}, and not in the review queue", "yellow"))
     if command is not None:
         notes.append(rendering.shown(f"the same as: palimpsest {command}", "dim"))
     return Group(shown, *notes)

@@ -405,6 +405,8 @@ def taken(answer: Answer, way: Way) -> list[ProseLine]:
         for name in ("retracted", "restored")
         if name in result and "memories" not in result
     ]
+    if "retracted" in result and "again" in result:
+        lines.append(_ours("- the text is forgotten again, and does not wait for a review"))
     later = len(result.get("consequences", ()))
     if later:
         lines.append(_ours(f"Later decisions that change with it: {later:,}"))

@@ -98,6 +98,8 @@ def retract(executor: Executor, request: RetractRequest) -> Retractions:
         "refused": found.refused,
         "owners": found.owners,
     }
+    if request.again is not None:
+        answer["again"] = request.again
     if request.dry_run:
         answer |= {"candidates": found.described, "asks": found.asks}
     else:

@@ -613,7 +613,8 @@ def test_a_text_that_was_let_in_is_kept_out_again_by_the_undo(memories: Palimpse
     memories.forget(say(memories, TEXTS[0]))
     waiting = say(memories, TEXTS[0])
     back = memories.restore(Selection(candidate_id=waiting))
-    memories.undo(back["undo"])
+    assert memories.undo(back["undo"], dry_run=True)["again"] == "ask", "it does not wait again"
+    assert memories.undo(back["undo"])["again"] == "ask"
     assert TEXTS[0] not in str(memories.agent("ada").history(waiting))
     [repeat] = memories.submit({"owner_id": "ada", "text": TEXTS[0]})
     assert (repeat.reason, living(memories)) == ("forgotten", [])

@@ -454,6 +454,17 @@ def test_a_person_sees_how_many_and_is_asked(
     assert "Do it?" not in stocked("restore", "--candidate", tea, "--yes").err
 
 
+def test_the_undo_of_letting_in_says_that_it_does_not_return_to_the_queue(
+    stocked: CommandLine,
+) -> None:
+    _, tea, _ = stocked.ids()
+    stocked.json("forget", tea)
+    back = stocked.json("restore", "--candidate", tea)["undo"]
+    shown = " ".join(stocked("undo", back, "--dry-run").out.split())
+    assert "would be forgotten again, and not in the review queue" in shown
+    assert "is forgotten again, and not" in " ".join(stocked("undo", back).out.split())
+
+
 def test_what_was_forgotten_at_once_is_restored_whole_or_not(stocked: CommandLine) -> None:
     _, tea, _ = stocked.ids()
     gone = stocked.json("forget", tea)["forgotten"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
@@ -138,37 +138,50 @@ def guess_mapping(
     for name in renames.values():
         if name not in NAMES:
             raise UsageError(f"{name} is not one of our fields: there are {', '.join(NAMES)}")
-    columns: defaultdict[str, _Column] = defaultdict(_Column)
-    of_mem0 = None
-    for row in rows:
-        if isinstance(row, dict):
-            of_mem0 = of_mem0 is not False and row.keys() >= MEM0
-            for name, value in _values(row):
-                columns[name].take(name, value)
+    columns, of_mem0 = _read_columns(rows)
     known = [*columns]
     given = _given_names(renames, known)
     taken = {name for names in given.values() for name in names}
-    free = [name for name in known if name not in taken]
+    free = {name: column for name, column in columns.items() if name not in taken}
     fields = dict(given)
-    for ours, usual in NAMES.items():
-        if ours not in given:
-            wanted = OF_MEM0.get(ours) if of_mem0 else None
-            found = [name for name in wanted or _likely(usual, free) if name in free]
-            fitting = [name for name in found if columns[name].fits(ours)]
-            if ours == "text" and not fitting:
-                fitting = _only(
-                    [name for name in _likely([*TEXTS], free) if columns[name].fits(ours)]
-                )
-            if fitting:
-                fields[ours] = tuple(fitting if wanted else fitting[:1])
+    for ours in NAMES:
+        if ours not in given and (guessed := _guess(ours, free, of_mem0=of_mem0)):
+            fields[ours] = guessed
     mapped = {name for names in fields.values() for name in names}
     vectors = [
         name
-        for name in known
-        if name not in mapped and "." not in name and columns[name].fits("vector")
+        for name, column in columns.items()
+        if name not in mapped and "." not in name and column.fits("vector")
     ]
     derived = [name for name in DERIVED if of_mem0 and name in known]
     return FieldMapping(fields, owner, (*vectors, *derived)), known
+
+
+def _read_columns(rows: Iterable[Item]) -> tuple[dict[str, _Column], bool]:
+    """The fields of all rows by name, and whether every row is one of mem0's."""
+    columns: defaultdict[str, _Column] = defaultdict(_Column)
+    of_mem0 = set[bool]()
+    for row in rows:
+        if isinstance(row, dict):
+            of_mem0.add(row.keys() >= MEM0)
+            for name, value in _values(row):
+                columns[name].take(name, value)
+    return columns, of_mem0 == {True}
+
+
+def _guess(ours: str, free: Mapping[str, _Column], *, of_mem0: bool) -> tuple[str, ...]:
+    """The names of the fields that are probably this one of ours; empty if none is."""
+    if of_mem0 and ours in OF_MEM0:
+        return _fitting(OF_MEM0[ours], ours, free)
+    usual = _fitting(_likely(NAMES[ours], free), ours, free)
+    if usual or ours != "text":
+        return usual[:1]
+    texts = _fitting(_likely([*TEXTS], free), ours, free)
+    return texts if len(texts) == 1 else ()
+
+
+def _fitting(names: Iterable[str], ours: str, free: Mapping[str, _Column]) -> tuple[str, ...]:
+    return tuple(name for name in names if name in free and free[name].fits(ours))
 
 
 def _given_names(renames: dict[str, str], known: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -178,17 +191,12 @@ def _given_names(renames: dict[str, str], known: Sequence[str]) -> dict[str, tup
     return given
 
 
-def _likely(usual: Sequence[str], free: Sequence[str]) -> Iterator[str]:
+def _likely(usual: Sequence[str], free: Collection[str]) -> Iterator[str]:
     """Field names that are usual for one of ours, those inside objects last."""
     for name in usual:
         yield from (one for one in free if one.casefold() == name)
     for name in usual:
         yield from (one for one in free if one.rpartition(".")[2].casefold() == name and "." in one)
-
-
-def _only(names: list[str]) -> list[str]:
-    """The name, if there is one only."""
-    return names if len(names) == 1 else []
 
 
 def _values(row: Fields) -> Iterator[tuple[str, Any]]:

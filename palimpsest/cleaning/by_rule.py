@@ -25,7 +25,7 @@ from palimpsest.contracts.counting import counted
 from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck
 from palimpsest.streams.embedder import Embedding, Progress
 from palimpsest.streams.guard import Reading, kept_reading, passes, read, tables_of, tokens
-from palimpsest.streams.search import TokenIndex
+from palimpsest.streams.search import SearchHit, TokenIndex
 from palimpsest.streams.search.exact import cosine, covered
 
 _EACH = 2_000
@@ -103,41 +103,59 @@ def join_by_rule(
 
 
 def _near_identical(texts: Texts, policy: Policy, progress: Progress) -> list[_Near]:
-    check = next((check for check in policy.active if isinstance(check, TokenCheck)), None)
     found: list[_Near] = []
-    tables = tables_of(policy.languages)
     done = 0
     for numbers in texts.scopes.values():
-        index = TokenIndex()
-        blocks: dict[bytes, list[int]] = defaultdict(list)
-        for row, number in enumerate(numbers):
+        earlier = _EarlierTexts(texts.texts, policy)
+        for number in numbers:
             if done % _EACH == 0:
                 progress(f"comparing {counted(len(texts.texts), 'text')}", done / len(texts.texts))
             done += 1
-            text = texts.texts[number]
-            block = blocks[block_of(read(text, tables=tables))]
-            reading = kept_reading(text, model=policy.model, tables=tables) if block else None
-            others = [
-                other
-                for other in block
-                if reading
-                and passes(
-                    kept_reading(texts.texts[other], model=policy.model, tables=tables), reading
-                )
-            ]
-            words = tokens(text) if check else frozenset[str]()
-            if others:
-                near = _Near(number, others)
-                if check is not None:
-                    hits = index.above(words, check.threshold, limit=check.top)
-                    scored = [(numbers[hit.row], hit.score) for hit in hits]
-                    near.by_tokens = [one for one in scored if one[0] in others]
+            near = earlier.near_identical(number)
+            if near.others:
                 found.append(near)
-            if check is not None:
-                index.append(words)
-                assert len(index) == row + 1, "its rows are the scope's texts"
-            block.append(number)
     return found
+
+
+class _EarlierTexts:
+    """The texts of a scope that were compared so far, by number."""
+
+    def __init__(self, texts: Sequence[str], policy: Policy) -> None:
+        self._texts, self._model = texts, policy.model
+        self._tables = tables_of(policy.languages)
+        self._blocks: dict[bytes, list[int]] = defaultdict(list)
+        checks = (check for check in policy.active if isinstance(check, TokenCheck))
+        self._check = next(checks, None)
+        self._index = TokenIndex()
+        self._indexed: list[int] = []
+        """The text of each row of the index."""
+
+    def near_identical(self, number: int) -> _Near:
+        """The texts near-identical to the next one, which is then added."""
+        text = self._texts[number]
+        block = self._blocks[block_of(read(text, tables=self._tables))]
+        others: list[int] = []
+        if block:
+            reading = self._reading(number)
+            others = [other for other in block if passes(self._reading(other), reading)]
+        block.append(number)
+        return _Near(number, others, self._by_tokens(number, others))
+
+    def _by_tokens(self, number: int, others: Sequence[int]) -> list[tuple[int, float]]:
+        """Those of the others that the token check compares; the text is added to the index."""
+        if self._check is None:
+            return []
+        words = tokens(self._texts[number])
+        hits: list[SearchHit] = []
+        if others:
+            hits = self._index.above(words, self._check.threshold, limit=self._check.top)
+        scored = [(self._indexed[hit.row], hit.score) for hit in hits]
+        self._index.append(words)
+        self._indexed.append(number)
+        return [(other, score) for other, score in scored if other in others]
+
+    def _reading(self, number: int) -> Reading:
+        return kept_reading(self._texts[number], model=self._model, tables=self._tables)
 
 
 def _partners(

@@ -69,23 +69,21 @@ def find_duplicates(
     found = Cleaned(texts)
     groups = Groups(len(texts.of), separated_rows(texts, rules.separated))
     vectors = TextVectors(texts.texts, load, progress)
-    by_words = decides_by_words(rules.policy)
-    if store is not None:
-        joined: Iterable[list[RowJoin]] = join_by_store(texts, store, progress)
-    else:
+    by_words = store is None and decides_by_words(rules.policy)
+    if store is None:
         for join in texts.repeats():
             found.joins.append(join)
             groups.unite(join.row, join.partner)
-        joined = (
-            join_by_rule(texts, rules.policy, vectors, progress)
-            if by_words
-            else join_by_writer(texts, rules.policy, load, progress)
-        )
+    if store is not None:
+        joined: Iterable[list[RowJoin]] = join_by_store(texts, store, progress)
+    elif by_words:
+        joined = join_by_rule(texts, rules.policy, vectors, progress)
+    else:
+        joined = join_by_writer(texts, rules.policy, load, progress)
     for joins in joined:
         _take_first(found, groups, joins)
     preferred = _Preferred(texts, rules.keep)
     if rules.within is not None:
-        kept = preferred.order(preferred.of_groups(groups))
         refused = set[int]()
 
         def unite(row: int, other: int) -> bool:
@@ -95,10 +93,11 @@ def find_duplicates(
                 refused.add(row)
             return united
 
+        kept = preferred.order(preferred.of_groups(groups))
         joins = join_within(kept, texts, rules.within, vectors, unite, progress)
         found.joins += joins
         found.held += len(refused.difference(join.row for join in joins))
-    found.embedded = len(vectors) if by_words and store is None else len(texts.texts)
+    found.embedded = len(vectors) if by_words else len(texts.texts)
     _settle(found, groups, preferred)
     return found
 

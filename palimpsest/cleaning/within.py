@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,49 +47,59 @@ def join_within(
     by_scope: dict[object, list[int]] = {}
     for row in rows:
         by_scope.setdefault(scope_of[texts.of[row]], []).append(row)
+    nearest = _Nearest(texts, similarity, vectors, unite)
     found: list[RowJoin] = []
     done = 0
     for some in by_scope.values():
         progress(f"comparing {counted(len(rows), 'text')}", done / len(rows))
-        found += _join_scope(some, texts, similarity, vectors, unite)
+        found += nearest.join_scope(some)
         done += len(some)
     return found
 
 
-def _join_scope(
-    rows: Sequence[int],
-    texts: Texts,
-    similarity: float,
-    vectors: TextVectors,
-    unite: Callable[[int, int], bool],
-) -> Iterator[RowJoin]:
-    kept: list[int] = []
-    matrix = np.empty((len(rows), len(vectors[texts.of[rows[0]]].vector)), np.float32)
-    for start in range(0, len(rows), _BLOCK):
-        some = rows[start : start + _BLOCK]
-        recorded = [vectors[texts.of[row]].vector for row in some]
-        block = _unit(recorded)
-        near = _near(block, matrix[: len(kept)], similarity)
-        among = block @ block.T >= similarity - _SLACK
-        before, stayed = len(kept), list[int]()
-        for number, row in enumerate(some):
-            places = [
-                *near[number],
-                *(before + n for n, other in enumerate(stayed) if among[number, other]),
-            ]
-            scored = sorted(
-                (-cosine(vectors[texts.of[kept[place]]].vector, recorded[number]), place)
-                for place in places
-            )
-            for negative, place in scored:
-                if -negative >= similarity and unite(row, kept[place]):
-                    stopped = stopped_by(texts, vectors, row, kept[place])
-                    yield RowJoin(row, kept[place], WITHIN, -negative, stopped)
-                    break
-            else:
-                matrix[len(kept)] = block[number]
-                kept.append(row)
-                stayed.append(number)
+@dataclass(frozen=True, slots=True)
+class _Nearest:
+    """Joins each row of a scope to the nearest row that stays."""
+
+    texts: Texts
+    similarity: float
+    vectors: TextVectors
+    unite: Callable[[int, int], bool]
+
+    def join_scope(self, rows: Sequence[int]) -> Iterator[RowJoin]:
+        """Yield the joins of a scope's rows, block by block."""
+        kept: list[int] = []
+        matrix = np.empty((len(rows), len(self._vector(rows[0]))), np.float32)
+        for start in range(0, len(rows), _BLOCK):
+            block = rows[start : start + _BLOCK]
+            units = _unit([self._vector(row) for row in block])
+            near = _near(units, matrix[: len(kept)], self.similarity)
+            near_in_block = units @ units.T >= self.similarity - _SLACK
+            stay: list[int] = []
+            for number, row in enumerate(block):
+                others = [kept[place] for place in near[number]]
+                others += [block[other] for other in stay if near_in_block[number, other]]
+                join = self._join(row, others)
+                if join is None:
+                    stay.append(number)
+                else:
+                    yield join
+            matrix[len(kept) : len(kept) + len(stay)] = units[stay]
+            kept += [block[number] for number in stay]
+
+    def _join(self, row: int, others: Sequence[int]) -> RowJoin | None:
+        """Join a row to the nearest of the others, which are in order, that is near enough."""
+        own = self._vector(row)
+        scored = [(cosine(self._vector(other), own), other) for other in others]
+        scored.sort(key=itemgetter(0), reverse=True)
+        for score, other in scored:
+            if score >= self.similarity and self.unite(row, other):
+                stopped = stopped_by(self.texts, self.vectors, row, other)
+                return RowJoin(row, other, WITHIN, score, stopped)
+        return None
+
+    def _vector(self, row: int) -> NDArray[np.float16]:
+        return self.vectors[self.texts.of[row]].vector
 
 
 def _near(block: Single, kept: Single, similarity: float) -> list[list[int]]:

@@ -7,8 +7,9 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -27,12 +28,14 @@ from palimpsest.process.output import Output
 if TYPE_CHECKING:
     from palimpsest.api.store import Palimpsest
     from palimpsest.cleaning.by_store import RowStore
+    from palimpsest.cleaning.clean import Cleaned, Rules
+    from palimpsest.cleaning.files import InputFile
     from palimpsest.contracts.policy import Policy
     from palimpsest.process.targets import Write
     from palimpsest.sources import MappedSource
     from palimpsest.sources.contract import Trust
     from palimpsest.streams.core.ledger import Ledger
-    from palimpsest.streams.embedder import Engine
+    from palimpsest.streams.embedder import Engine, Progress
 
 app = typer.Typer()
 
@@ -283,7 +286,7 @@ def clean(
     """
     from palimpsest.cleaning.clean import Rules, find_duplicates
     from palimpsest.cleaning.columns import Columns
-    from palimpsest.cleaning.documents import summary_of, write_duplicates
+    from palimpsest.cleaning.documents import summary_of
     from palimpsest.cleaning.files import input_file
     from palimpsest.cleaning.separated import read_separations
     from palimpsest.process.targets import refuse_targets, write_all
@@ -292,9 +295,10 @@ def clean(
     begun = time.monotonic()
     target = None if to == STDIO else _target(file, to, dry_run=dry_run)
     source = None if file == STDIO else Path(file)
-    targets = {"--to": target, "--duplicates": duplicates, "--report": report}
+    targets = {"to": target, "duplicates": duplicates, "report": report}
     if not dry_run:
-        refuse_targets(source, targets, force=force)
+        by_option = {f"--{name}": path for name, path in targets.items()}
+        refuse_targets(source, by_option, force=force)
     rules = Rules(
         call.settings.policy_of_new_store(policy),
         within,
@@ -306,17 +310,7 @@ def clean(
         if target is not None:
             rows.refuse_name(target)
         columns = named.found(rows.values(), needs_moment=rules.keep == "newest")
-
-        def load() -> Engine:
-            """Load the model or service from the settings, else the policy's model."""
-            from palimpsest.streams.embedder import require_local
-
-            source, settings = call.embedder_source(progress), call.settings
-            by_model = settings.embedder is None and settings.model is not None
-            engine = source.engine() if by_model else source.engine_of(rules.policy.model)
-            require_local(engine, rules.policy)
-            return engine
-
+        load = partial(_local_engine, call, rules.policy, progress)
         with _keeping(call, rules.policy, dry_run=dry_run) as store:
             found = find_duplicates(rows.read(columns, progress), rules, load, progress, store)
         answer: dict[str, Any] = {
@@ -326,25 +320,14 @@ def clean(
             "by": [*columns.by],
             "moment": columns.moment,
             **summary_of(found, rules),
-            **{name[2:]: str(path) if path else None for name, path in targets.items()},
+            **{name: str(path) if path else None for name, path in targets.items()},
             "store": str(call.store_option) if call.store_option else None,
             "dry_run": dry_run,
             "seconds": round(time.monotonic() - begun, 3),
         }
         if not dry_run:
-            writes: dict[Path, Write] = {}
             progress("writing", None)
-            if target is not None:
-                writes[target] = lambda part: rows.copy(part, found.stays)
-            if duplicates is not None:
-                as_csv = duplicates.name.lower().endswith(".csv")
-                writes[duplicates] = lambda part: write_duplicates(found, part, as_csv=as_csv)
-            if report is not None:
-                from palimpsest.cli.clean_page import clean_page
-
-                page = clean_page(answer, found, rules, _again(file))
-                writes[report] = lambda part: part.write_text(page, "utf-8")
-            write_all(writes)
+            write_all(_writes(targets, rows, found, rules, answer))
             if to == STDIO:
                 _to_stdout(lambda part: rows.copy(part, found.stays))
     if to == STDIO and not dry_run:
@@ -353,6 +336,42 @@ def clean(
         call.output.answer(answer, lambda: _drawn(answer))
     if answer["unreadable"]:
         raise typer.Exit(FAILED)
+
+
+def _local_engine(call: Invocation, policy: Policy, progress: Progress) -> Engine:
+    """Load the model or service from the settings, else the policy's model."""
+    from palimpsest.streams.embedder import require_local
+
+    source, settings = call.embedder_source(progress), call.settings
+    by_model = settings.embedder is None and settings.model is not None
+    engine = source.engine() if by_model else source.engine_of(policy.model)
+    require_local(engine, policy)
+    return engine
+
+
+def _writes(
+    targets: Mapping[str, Path | None],
+    rows: InputFile,
+    found: Cleaned,
+    rules: Rules,
+    answer: dict[str, Any],
+) -> dict[Path, Write]:
+    """What writes the file of each target that is named."""
+    from palimpsest.cleaning.documents import write_duplicates
+
+    copy, duplicates, report = targets["to"], targets["duplicates"], targets["report"]
+    writes: dict[Path, Write] = {}
+    if copy is not None:
+        writes[copy] = lambda part: rows.copy(part, found.stays)
+    if duplicates is not None:
+        as_csv = duplicates.name.lower().endswith(".csv")
+        writes[duplicates] = lambda part: write_duplicates(found, part, as_csv=as_csv)
+    if report is not None:
+        from palimpsest.cli.clean_page import clean_page
+
+        page = clean_page(answer, found, rules, _again(answer["file"]))
+        writes[report] = lambda part: part.write_text(page, "utf-8")
+    return writes
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import structs
 
 from palimpsest.contracts.answers import NotDone, PutBack, Unmerged
@@ -9,7 +11,7 @@ from palimpsest.contracts.commands import Combine, Redecide, Reinstate, Unmerge
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Reinstated
 from palimpsest.contracts.identity import event_id
-from palimpsest.contracts.policy import PairsDedupe, recorded_policy
+from palimpsest.contracts.policy import PairsDedupe, Policy, recorded_policy
 from palimpsest.contracts.requests import ReinstateRequest, UnmergeRequest
 from palimpsest.contracts.wire import Recorded
 from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
@@ -62,17 +64,19 @@ def unmerge(executor: Executor, request: UnmergeRequest) -> Unmerged:
             done.append(command.decision_id)
     if not done:
         raise RefusedError(refused[0]["reason"], refused[0]["detail"])
-    ends = [
-        entry
-        for decision_id in done
-        for entry in (ledger.edges[decision_id].older, ledger.edges[decision_id].newer)
-    ]
-    answer: Unmerged = {"reversed": done, "refused": refused, "memories": pictures(ends)}
+    memories = pictures(_ends(ledger, done))
+    answer: Unmerged = {"reversed": done, "refused": refused, "memories": memories}
     if not request.dry_run:
         answer["cause"] = request.request_id
     if request.dry_run or request.with_consequences:
         _add_consequences(executor, request, answer, ledger)
     return answer
+
+
+def _ends(ledger: Ledger, joins: Iterable[str]) -> list[Entry]:
+    """The candidates that each of the joins is between."""
+    edges = (ledger.edges[join] for join in joins)
+    return [entry for edge in edges for entry in (edge.older, edge.newer)]
 
 
 def _is_exact(ledger: Ledger, decision_id: str) -> bool:
@@ -151,34 +155,35 @@ def _put_back(
     taken: list[str] = []
     confirmed: list[str] = []
     refused: list[NotDone] = []
-    touched: list[Entry] = []
+    touched: list[str] = []
     recorded: list[str] = []
     for command in reinstate_commands(ledger, request, executor.policy):
         target = _target(command)
         if target in back:  # it came back with an earlier one
             continue
-        review = ledger.reviews.get(target)
-        with_also = {"also": also} if isinstance(command, Reinstate) else {}
-        events, why = run_one(executor, command.model_copy(update=with_also), target)
+        was_confirmed = ledger.reviews.get(target) == "confirmed"
+        together = {"also": also} if isinstance(command, Reinstate) else {}
+        events, why = run_one(executor, command.model_copy(update=together), target)
         if why and target == request.decision_id:
             raise RefusedError(why[0]["reason"], why[0]["detail"])
         refused += why
         recorded += [event.id for event in events]
-        if not isinstance(command, Redecide):
-            joins = [event.data.decision_id for event in events if isinstance(event, Reinstated)]
-            for edge in (ledger.edges[join] for join in joins or [command.decision_id]):
-                touched += (edge.older, edge.newer)
-            back += joins
-            if not why:
-                taken += [target] if isinstance(command, Unmerge) else []
-                confirmed += [target] if review == "confirmed" else []
+        if isinstance(command, Redecide):
+            continue
+        joins = [event.data.decision_id for event in events if isinstance(event, Reinstated)]
+        back += joins
+        touched += joins or [command.decision_id]
+        if isinstance(command, Unmerge) and not why:
+            taken.append(target)
+        if was_confirmed and not why:
+            confirmed.append(target)
     answer: PutBack = {
         "decision_id": request.decision_id,
         "reinstated": back,
         "taken_back": taken,
         "confirmed": confirmed,
         "refused": refused,
-        "memories": pictures(touched) if shows else [],
+        "memories": pictures(_ends(ledger, touched)) if shows else [],
     }
     return answer if request.dry_run else {**answer, "events": recorded}
 
@@ -197,33 +202,44 @@ def _add_consequences(
 ) -> None:
     """Add to the answer the consequences that the committed log shows; execute them if asked."""
     out, policies = answer["reversed"], executor.log.policies()
-    by_merges = any(
-        policy.search == "memories" or isinstance(policy.dedupe, PairsDedupe)
-        for policy in policies.values()
-    )
-    recorded = executor.recorded(ledger.owner_id) if by_merges else ()
+    recorded = executor.recorded(ledger.owner_id) if _join_memories(policies.values()) else ()
     found = plan(ledger, recorded, out, policies, ScopeIndexes().neighbours)
-    answer["consequences"] = [describe(consequence) for consequence in found.consequences]
-    answer["consequences"] += describe_runs(ledger, found)
+    described = [describe(consequence) for consequence in found.consequences]
+    answer["consequences"] = described + describe_runs(ledger, found)
     answer["overtaken"] = list(found.overtaken)
     if request.with_consequences:
-        asked_for = commands(ledger, request, out, found)
-        events: list[str] = []
-        for command in asked_for:
-            _, why = run_one(executor, _embed(executor, command), _target(command))
-            answer["refused"] += why
-            if not why:
-                events.append(event_id(command.command_id, "0"))
-        answer["carried_out"] = events
-        others = [
+        _carry_out(executor, commands(ledger, request, out, found), answer)
+        changed = [
+            *(
+                member["candidate_id"]
+                for shown in answer["memories"]
+                for member in shown["members"]
+            ),
             *(consequence.candidate.id for consequence in found.consequences),
             *(edge.newer.id for edge in found.unmade),
             *(event.data.candidate_id for event in found.made),
         ]
-        members = (member for memory in answer["memories"] for member in memory["members"])
-        candidates = [*(member["candidate_id"] for member in members), *others]
         entries = executor.ledger(ledger.owner_id).entries
-        answer["memories"] = pictures([entries[candidate] for candidate in candidates])
+        answer["memories"] = pictures([entries[candidate] for candidate in changed])
+
+
+def _join_memories(policies: Iterable[Policy]) -> bool:
+    """Whether a policy compares or joins memories, so that a join may rest on their history."""
+    return any(
+        policy.search == "memories" or isinstance(policy.dedupe, PairsDedupe) for policy in policies
+    )
+
+
+def _carry_out(
+    executor: Executor, asked_for: Iterable[Unmerge | Redecide | Combine], answer: Unmerged
+) -> None:
+    carried_out: list[str] = []
+    for command in asked_for:
+        _, why = run_one(executor, _embed(executor, command), _target(command))
+        answer["refused"] += why
+        if not why:
+            carried_out.append(event_id(command.command_id, "0"))
+    answer["carried_out"] = carried_out
 
 
 def _embed(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import orjson
 import typer
@@ -171,12 +171,10 @@ def calibrate(
     3), and the answer says how many would be enough. With --as-is the thresholds are given, so all
     labels test them.
     """
-    from palimpsest.evaluation import from_log as logged
     from palimpsest.evaluation.as_is import calibrate_as_is
     from palimpsest.evaluation.calibrate import ErrorBudget
     from palimpsest.evaluation.calibrate import calibrate as calibrated
     from palimpsest.evaluation.evaluate import language_of
-    from palimpsest.evaluation.labelled import digest_of, read_pairs
     from palimpsest.evaluation.tables import (
         calibration_sentences,
         calibration_table,
@@ -191,21 +189,16 @@ def calibrate(
         raise UsageError("--as-is tests only a policy: leave out --judge-to or --as-is")
     require_page(page)
     require_targets({"--to": to, "--judge-to": judge_to})
-    rows: list[LabelledPair]
     with call.output.progress() as report:
         if pairs:
-            rules = in_force = call.settings.policy_of_new_store(policy)
-            rows, digest = read_pairs(pairs, named_values("--map", renames)), digest_of(pairs)
+            labels = _labels_in_files(call, pairs, policy, named_values("--map", renames))
         else:
-            with call.store() as store:
-                in_force = store.policy
-                rules = in_force if policy is None else call.settings.policy_of_new_store(policy)
-                rows = logged.labels_of(store.reader, report)
-            digest = logged.digest_of(rows)
+            labels = _labels_in_store(call, policy, report)
+        rows, rules = labels.pairs, labels.policy
         if language is not None:
             rows = [pair for pair in rows if language_of(pair) == language]
-        vectors = _vectors(call, rules, report, in_force)
-        data = {"digest": digest, "date": datetime.now(UTC).date().isoformat()}
+        vectors = _vectors(call, rules, report, labels.in_force)
+        data = {"digest": labels.digest, "date": datetime.now(UTC).date().isoformat()}
         allowed = ErrorBudget(budget, different_budget, confidence)
         test = calibrate_as_is if as_is else calibrated
         answer, made = test(rows, rules, vectors, allowed, data, report)
@@ -235,6 +228,34 @@ def calibrate(
         call.output.problem(f"refused: {problem}")
     if problems:
         raise typer.Exit(REFUSED)
+
+
+class _Labels(NamedTuple):
+    """Labelled pairs, the policy to calibrate, and the policy `in_force` where the pairs are."""
+
+    pairs: list[LabelledPair]
+    digest: str
+    policy: Policy
+    in_force: Policy
+
+
+def _labels_in_files(
+    call: Invocation, paths: Sequence[Path], policy: str | None, names: dict[str, str]
+) -> _Labels:
+    from palimpsest.evaluation.labelled import digest_of, read_pairs
+
+    rules = call.settings.policy_of_new_store(policy)
+    return _Labels(read_pairs(paths, names), digest_of(paths), rules, rules)
+
+
+def _labels_in_store(call: Invocation, policy: str | None, report: Progress) -> _Labels:
+    from palimpsest.evaluation.from_log import digest_of, labels_of
+
+    with call.store() as store:
+        in_force = store.policy
+        rules = in_force if policy is None else call.settings.policy_of_new_store(policy)
+        pairs = labels_of(store.reader, report)
+    return _Labels(pairs, digest_of(pairs), rules, in_force)
 
 
 def require_page(page: Path | None) -> None:

@@ -11,14 +11,14 @@ import numpy as np
 from msgspec import structs
 
 from palimpsest.contracts.events import BatchJoin, Composition
-from palimpsest.contracts.evidence import BLIND, Verdict
+from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.policy import CosineCheck, Policy, Zone
 from palimpsest.streams.core.combine import hindrance_of
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.moment import by_moment
 from palimpsest.streams.core.settle import usable
 from palimpsest.streams.core.text import content_of, identity_of
-from palimpsest.streams.dedupe.near import comparable, compared, cosine_of
+from palimpsest.streams.dedupe.near import comparable, compared, cosine_of, settled_by_zone
 from palimpsest.streams.dedupe.run import Near, Proposal, Run, joined, pairing, spoke_at, spoken
 from palimpsest.streams.guard import Tables, guard_hash, tables_of
 from palimpsest.streams.judge.judge import PairJudge
@@ -39,14 +39,14 @@ async def by_clusters(
     """The proposals for one owner's memories, cluster by cluster, the largest first.
 
     A cluster whose pairs are all certain needs no judge. If the judge is unavailable, the cluster
-    gets the policy's fallback, and the remaining clusters wait for the next run. An empty or
-    unusable text merges nothing.
+    gets the policy's fallback unless a cue or the guard keeps it apart, and the remaining clusters
+    that need the judge wait for the next run. An empty or unusable text merges nothing.
     """
     check = cosine_of(policy)
     found = clusters(ledger, policy, check, run) if check is not None else []
     for number, cluster in enumerate(found):
         run.progress("composing", number / len(found))
-        if check is None or all(_certain(near, check) for near in cluster):
+        if check is None or all(settled_by_zone(near, check) for near in cluster):
             yield _joins(cluster, "superseded", policy, run)
         elif run.unanswered or not policy.judge.enabled:
             run.left += 1
@@ -120,12 +120,6 @@ def _may_unite(ledger: Ledger, ours: list[Entry], theirs: list[Entry]) -> bool:
     return True
 
 
-def _certain(near: Near, check: CosineCheck) -> bool:
-    """Whether a pair is in a joining zone, and the model can tell the two texts apart."""
-    zone = _zone(check.zones_of(near.older.fields.namespace), near.score)
-    return zone.action != "pending" and BLIND.isdisjoint(near.seen.cues)
-
-
 def members(cluster: Cluster) -> list[Entry]:
     """The candidates that speak for a cluster's memories, by the moments of their faces."""
     entries = {entry.id: entry for near in cluster for entry in (near.older, near.newer)}
@@ -147,7 +141,7 @@ def _composed(
     run.count(verdict)
     if verdict.answer == "unavailable":
         decision = FALLBACKS.get(policy.judge.unavailable)
-        if decision is None or any(near.seen.cues for near in cluster):
+        if decision is None or any(_kept_apart(near, policy) for near in cluster):
             return []
         run.left -= 1  # the cluster is joined, so it does not wait
         return _joins(cluster, decision, policy, run, verdict)
@@ -162,6 +156,11 @@ def _composed(
     # On each join, so that the rest is recomposed if some are reversed, and no text is replaced.
     text = {"face": "text", "composed": made.text, "sources": sources}
     return [join.model_copy(update=text) for join in proposals]
+
+
+def _kept_apart(near: Near, policy: Policy) -> bool:
+    """Whether no fallback joins a pair: it shows a cue, or other words to a policy with a guard."""
+    return bool(near.seen.cues) or (policy.asks_guard and not near.seen.near_identical)
 
 
 def _can_be_kept(

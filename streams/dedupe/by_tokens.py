@@ -8,10 +8,10 @@ from typing import Literal
 from msgspec import structs
 
 from palimpsest.contracts.events import BatchJoin
-from palimpsest.contracts.evidence import BLIND, Answer, Verdict
+from palimpsest.contracts.evidence import Answer, Verdict
 from palimpsest.contracts.policy import Policy, TokenDedupe
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.dedupe.near import cosine_of, near_pairs
+from palimpsest.streams.dedupe.near import cosine_of, near_pairs, settled_by_zone
 from palimpsest.streams.dedupe.run import Near, Proposal, Run, joined, pairing, parted, spoken
 from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.judge.pairs import JudgedPair
@@ -52,13 +52,11 @@ def _split(near: list[Near], policy: Policy) -> tuple[list[tuple[Near, BatchJoin
     for pair in near:
         check = cosine_of(policy)
         assert check is not None, "a pair is near by the zones of a check"
-        zones = check.zones_of(pair.older.fields.namespace)
-        zone = next(zone for zone in zones if pair.score >= zone.at_least)
-        stopped = zone.guard and not (pair.seen.near_identical and not pair.seen.cues)
-        if zone.action == "pending" or stopped or not BLIND.isdisjoint(pair.seen.cues):
+        decision = settled_by_zone(pair, check)
+        if decision is None:
             gray.append(pair)
         else:
-            certain.append((pair, zone.action))
+            certain.append((pair, decision))
     return certain, gray
 
 

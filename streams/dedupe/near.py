@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from palimpsest.contracts.evidence import Neighbour
+from palimpsest.contracts.events import BatchJoin
+from palimpsest.contracts.evidence import BLIND, Neighbour
 from palimpsest.contracts.policy import CosineCheck, Policy, TokenDedupe
 from palimpsest.streams.core.combine import hindrance_of
 from palimpsest.streams.core.faces import Face
@@ -28,6 +29,19 @@ dimensions."""
 def cosine_of(policy: Policy) -> CosineCheck | None:
     """The policy's first cosine check, whose zones decide on a score; None if it has none."""
     return next((check for check in policy.checks if isinstance(check, CosineCheck)), None)
+
+
+def settled_by_zone(near: Near, check: CosineCheck) -> BatchJoin | None:
+    """The join that a pair's zone makes by itself; None if the judge has to be asked.
+
+    The judge is asked about what the zone's guard stops, and what the model cannot tell apart.
+    """
+    zones = check.zones_of(near.older.fields.namespace)
+    zone = next(zone for zone in zones if near.score >= zone.at_least)
+    stopped = zone.guard and not (near.seen.near_identical and not near.seen.cues)
+    if zone.action == "pending" or stopped or not BLIND.isdisjoint(near.seen.cues):
+        return None
+    return zone.action
 
 
 def near_pairs(ledger: Ledger, policy: Policy, rule: TokenDedupe, run: Run) -> list[Near]:

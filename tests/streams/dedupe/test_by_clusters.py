@@ -466,3 +466,37 @@ def test_of_two_clusters_with_one_composed_text_the_second_is_left() -> None:
     )
     _, joins = run_of(history, Composes(text="Ada sails her own boat"))
     assert [(history.name(join.a), history.name(join.b)) for join in joins] == [("a", "b")]
+
+
+GUARDED = checking(
+    zones=(
+        {"at_least": 0.95, "action": "superseded", "guard": True},
+        {"at_least": 0.9, "action": "pending"},
+    )
+)
+"""The policy with the guard in its highest zone, as docs/guard.md advises."""
+
+
+@pytest.mark.parametrize(
+    ("text", "decision"),
+    [
+        ("She has three dogs.", "superseded"),
+        ("She has 4 dogs.", "llm_merge"),
+        ("She likes 3 dogs.", "llm_merge"),
+    ],
+)
+def test_a_pair_that_the_guard_of_its_zone_stops_goes_to_the_judge(
+    text: str, decision: str
+) -> None:
+    history = given(at("a", "She has 3 dogs.", 0), at("b", text, CERTAIN), policy=STILL)
+    _, [join] = run_of(history, Composes(), rules=GUARDED)
+    assert join.decision == decision
+
+
+@pytest.mark.parametrize(("rules", "joins"), [(RULES, 1), (GUARDED, 0)])
+def test_without_an_answer_a_policy_that_asks_the_guard_keeps_other_words_apart(
+    rules: Policy, joins: int
+) -> None:
+    pair = at("a", "parking is allowed", 0), at("b", "parking is prohibited", GRAY)
+    _, found = run_of(given(*pair, policy=STILL), Composes("unavailable"), rules=rules)
+    assert len(found) == joins

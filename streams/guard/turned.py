@@ -154,7 +154,7 @@ def _named_in_apposition(text: str, names: tuple[str, ...]) -> str | None:
 
 
 def _begins_with_a_verb(clause: str) -> bool:
-    verb = clause.partition(" ")[0]
+    verb = clause.partition(" ")[0].removesuffix(".")
     return verb in en.FINITE or verb in THIRD.values()
 
 
@@ -299,7 +299,7 @@ def _requests(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
         ),
         re.compile(
             rf"(An?) (?!{_GOODS})([a-z\-]+(?: [a-z\-]+)?) (?:by|with) ({who})"
-            r" (?:costs|is) ([$€£][0-9][0-9.,]*|[0-9][0-9.,]* (?:dollars|euros|pounds))(\.?)"
+            r" (?:costs|is) ([$€£][0-9.,]*[0-9]|[0-9][0-9.,]* (?:dollars|euros|pounds))(\.?)"
         ),
     )
 

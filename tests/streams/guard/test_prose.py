@@ -14,6 +14,7 @@ from tests.streams.guard.test_names import NAMES, joined, pairs
 ORDERS = """
 Mia, Ada's daughter, goes to Oakfield Primary. / My daughter Mia goes to Oakfield Primary.
 Leo, my son, was born on August 14th, 2019. / Ada's son Leo was born on 14 August 2019.
+Mia, Ada's daughter, swims. / My daughter Mia swims.
 My wife, Bea, is a pilot. / Ada's wife Bea is a pilot.
 Ada has a daughter, Mia, who studies law in Rome. / My daughter Mia studies law in Rome.
 I have a brother called Bob who lives in Rome. / Ada's brother Bob lives in Rome.
@@ -38,6 +39,7 @@ Please reply to me in Dutch. / Ada wants replies in Dutch.
 Call me on 0161 555 201. / Ada's phone number is 0161 555 201.
 Write to Ada at ada@example.org. / My email is ada@example.org.
 A lesson with Ada costs 40 euros. / I charge €40 a lesson.
+A lesson with Ada costs €40. / I charge 40 euros a lesson.
 64 kg is Ada's weight. / I weigh 64 kg.
 20417 is my student number. / Ada's student number is 20417.
 I have to hand in my thesis by 3 March. / My thesis is due on 3 March.
@@ -194,6 +196,7 @@ Call me at 9 30. / Ada's phone number is 9 30.
 Call Bob on 0161 555 201. / Ada's phone number is 0161 555 201.
 Call Ada's boss on 0161 555 201. / Ada's phone number is 0161 555 201.
 A lesson with Ada costs 40 euros. / I charge €45 a lesson.
+A lesson with Ada costs €40. / I charge €45 a lesson.
 A lesson with Bob costs 40 euros. / I charge €40 a lesson.
 A lesson for Ada costs 40 euros. / I charge €40 a lesson.
 A lesson with Ada cost 40 euros. / I charge €40 a lesson.

@@ -99,6 +99,11 @@ class JudgeOnDemand:
         """Compose one text from several, given oldest first."""
         return await (await self._opened()).compose(sources)
 
+    def owe(self, pair: JudgedPair, verdict: Verdict) -> None:
+        """Add the cost of a verdict that is not recorded to the next one about the pair."""
+        assert self._judge is not None, "it gave the verdict"
+        self._judge.owe(pair, verdict)
+
     async def review(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """Like `compare`, with the policy's stronger model."""
         return await (await self._opened()).review(pairs)

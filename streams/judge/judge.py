@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from palimpsest.contracts import policy
 from palimpsest.contracts.errors import PalimpsestError
-from palimpsest.contracts.evidence import RecordedJudge, Verdict
+from palimpsest.contracts.evidence import FirstAnswer, RecordedJudge, Verdict
 from palimpsest.streams.judge.messages import (
     composition_entries,
     fits,
@@ -29,7 +29,7 @@ from palimpsest.streams.judge.messages import (
     read_composed_text,
     sources_payload,
 )
-from palimpsest.streams.judge.models import NOTHING, Cost, model
+from palimpsest.streams.judge.models import NOTHING, Cost, cost_of, model
 from palimpsest.streams.judge.pairs import CompositionAnswer, JudgeAnswer, JudgedPair, Side
 from palimpsest.streams.judge.prompts import ANSWERS, Name, Prompt, prompt
 from palimpsest.streams.judge.protocols.contract import CUT
@@ -61,6 +61,9 @@ class PairJudge(Protocol):
 
     async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
         """One text composed from several, given oldest first."""
+
+    def owe(self, pair: JudgedPair, verdict: Verdict) -> None:
+        """Add the cost of a verdict that is not recorded to the next one about the pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +199,12 @@ class Judge:
         """Like `compare`, but shows each pair in one order only; not for `ask: compose`."""
         name: Name = "compare-same" if self.rules.ask == "same" else "compare-relation"
         return await self._verdicts(name, self.rules.model, pairs)
+
+    def owe(self, pair: JudgedPair, verdict: Verdict | FirstAnswer) -> None:
+        """Add the cost of a verdict that is not recorded to the next one about the pair."""
+        if self._recorded and verdict.calls and verdict.prompt:
+            key = Key(pair.older.hash, pair.newer.hash, verdict.prompt, self.rules.model)
+            self.cache.owe(key, cost_of(verdict))
 
     async def review(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """Like `compare`, by the policy's stronger model; every answer is `same` or `different`."""

@@ -142,6 +142,17 @@ def _part(whole: int, count: int, number: int) -> int:
 _COSTS = ("calls", "input_tokens", "output_tokens", "cost_usd", "seconds")
 
 
+def cost_of(said: Verdict | FirstAnswer) -> Cost:
+    """The cost that a verdict carries."""
+    return Cost(
+        said.input_tokens or 0,
+        said.output_tokens or 0,
+        said.cost_usd,
+        said.seconds or 0.0,
+        said.calls or 0.0,
+    )
+
+
 def at_no_cost(verdict: Verdict) -> Verdict:
     """The verdict on equal texts, whose cost another verdict carries."""
     first = verdict.first and structs.replace(verdict.first, **_zeros(verdict.first))

@@ -53,6 +53,9 @@ class OwnJudge:
         verdict = Verdict(neighbour_id=about, answer="unusable", reasoning=reason, model=self._name)
         return CompositionAnswer(None, verdict)
 
+    def owe(self, pair: JudgedPair, verdict: Verdict) -> None:
+        """Do nothing: answers of a function are not kept, and it is called again."""
+
     def _verdict(self, pair: JudgedPair, allowed: Sequence[str]) -> Verdict:
         if pair.local and self._is_remote:
             about = pair.older.candidate_id

@@ -235,6 +235,14 @@ class VerdictCache(_JudgeFile):
         taken = self._rows(take, key.row) if cached[0][0] else []
         return Cost(**json.loads(taken[0][0])) if taken else NOTHING
 
+    def owe(self, key: Key, cost: Cost) -> None:
+        """Let the next claim of a cached answer take this cost, too."""
+        with file_errors(self._file), transaction(self._connection):
+            owed = self.claim(key)
+            if owed is not None:
+                row = (*key.row, json.dumps(asdict(owed + cost)))
+                self._connection.execute("INSERT INTO owed VALUES (?, ?, ?, ?, ?)", row)
+
     # -- answers about parts of a conversation, kept until all of its parts have one ---------------
 
     def part(self, request: bytes) -> Any:

@@ -110,6 +110,15 @@ class TwoJudges:
         made = await self._second.compose(sources)
         return replace(made, verdict=self._of_both([made.verdict])[0])
 
+    def owe(self, pair: JudgedPair, verdict: Verdict) -> None:
+        """Like `Judge.owe`; each judge keeps the cost of its own answer."""
+        if verdict.certificate is not None:
+            self._first.owe(pair, verdict)
+            return
+        self._second.owe(pair, verdict)
+        if verdict.first is not None:
+            self._first.owe(pair, verdict.first)
+
     async def review(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """Like `Judge.review`."""
         return self._of_both(await self._second.review(pairs))

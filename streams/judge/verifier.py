@@ -26,7 +26,7 @@ from palimpsest.contracts.questions import (
 from palimpsest.contracts.requests import ComposeRequest, SettleRequest
 from palimpsest.streams.judge.batching import Batcher
 from palimpsest.streams.judge.judge import PairJudge
-from palimpsest.streams.judge.models import at_no_cost, costs_of_both
+from palimpsest.streams.judge.models import at_no_cost, costs_of_both, is_paid
 from palimpsest.streams.judge.pairs import FAILED, CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.judge.recorded import signed
 
@@ -124,16 +124,21 @@ class Verifier:
         verdicts: list[Verdict] = []
         composed: str | None = None
         sources: tuple[str, ...] = ()
-        for neighbour in question.asked:
-            verdict = await self._compare(question, neighbour)
-            if verdict.answer == "compose":
-                texts = _oldest_first([*neighbour.sources, question.candidate])
-                result = await self._composed(question, texts)
-                verdict = _with_composition(verdict, result)
-                composed, sources = result.text, tuple(text.candidate_id for text in texts)
-            verdicts.append(verdict)
-            if verdict.answer not in NEXT:
-                break
+        try:
+            for neighbour in question.asked:
+                verdicts.append(await self._compare(question, neighbour))
+                if verdicts[-1].answer == "compose":
+                    texts = _oldest_first([*neighbour.sources, question.candidate])
+                    result = await self._composed(question, texts)
+                    verdicts[-1] = _with_composition(verdicts[-1], result)
+                    composed, sources = result.text, tuple(text.candidate_id for text in texts)
+                if verdicts[-1].answer not in NEXT:
+                    break
+        except BaseException:  # whoever answers the question later records what these cost
+            for neighbour, verdict in zip(question.asked, verdicts, strict=False):
+                if is_paid(verdict):
+                    self._judge_of(question.rules).owe(_pair(question, neighbour), verdict)
+            raise
         unusable = next((verdict for verdict in verdicts if verdict.answer == "unusable"), None)
         if unusable is not None and verdicts[-1].answer in NEXT:
             return Undecided(unusable.reasoning or "unusable", tuple(verdicts))
@@ -151,9 +156,7 @@ class Verifier:
         about = neighbour.side.candidate_id
         if not question.rules.enabled:
             return Verdict(neighbour_id=about, answer="unavailable", speaker=neighbour.speaker)
-        found = await self._verdict(
-            question, JudgedPair(*_oldest_first([neighbour.side, question.candidate]))
-        )
+        found = await self._verdict(question, _pair(question, neighbour))
         return structs.replace(found, neighbour_id=about, speaker=neighbour.speaker)
 
     async def _verdict(self, question: SettleQuestion, pair: JudgedPair) -> Verdict:
@@ -197,6 +200,10 @@ def request_id(question: AnyQuestion) -> str:
 
 def _side(asked: AskedText) -> Side:
     return Side(asked.candidate_id, asked.text, asked.recorded_at, asked.local)
+
+
+def _pair(question: SettleQuestion, neighbour: AskedNeighbour) -> JudgedPair:
+    return JudgedPair(*_oldest_first([neighbour.side, question.candidate]))
 
 
 def _oldest_first(asked: Sequence[AskedText]) -> list[Side]:

@@ -36,6 +36,9 @@ class Composes:
     async def compare(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         raise AssertionError("this rule compares nothing")
 
+    def owe(self, pair: JudgedPair, verdict: Verdict) -> None:
+        raise AssertionError("a batch run owes nothing")
+
     async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
         self.given.append([source.text for source in sources])
         verdict = Verdict(

@@ -108,6 +108,9 @@ class Answers:
             for pair in pairs
         ]
 
+    def owe(self, pair: JudgedPair, verdict: Verdict) -> None:
+        raise AssertionError("a batch run owes nothing")
+
     async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
         raise AssertionError("this rule composes nothing")
 

@@ -72,6 +72,9 @@ class StandIn:
             for pair, answer in zip(pairs, answers, strict=True)
         ]
 
+    def owe(self, pair: JudgedPair, verdict: Verdict) -> None:
+        """Keep nothing: no answer is cached."""
+
     async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
         self.composed.append([source.candidate_id for source in sources])
         await self._wait()

@@ -11,11 +11,14 @@ import pytest
 
 from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.questions import AskedNeighbour, AskedText, SettleQuestion
+from palimpsest.contracts.requests import SettleRequest
 from palimpsest.streams.judge import service, storage
 from palimpsest.streams.judge.batching import Batcher, BatchSettings
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.pairs import CompositionAnswer
 from palimpsest.streams.judge.storage import FILE, Key, VerdictCache
+from palimpsest.streams.judge.verifier import Verifier
 from tests.streams.judge.asking import Asking, pair, side
 
 PAIRS = [pair("Ada has a big dog.", "ada has a big dog"), pair("Ada is ill.", "Ada is at work.")]
@@ -167,6 +170,42 @@ def test_what_was_paid_in_one_order_before_the_process_stopped_is_recorded_later
     asking.by(stop)
     [verdict] = asking.by(lambda judge: judge.compare([CHANGED]))
     assert (verdict.answer, verdict.calls, asking.server.calls) == ("update", 2, 2)
+
+
+def test_what_earlier_neighbours_of_an_interrupted_question_cost_is_recorded_later(
+    asking: Asking,
+) -> None:
+    texts = ("Ada is ill.", "Ada is at home.")
+    neighbours = tuple(AskedNeighbour(side=asked(name, name)) for name in texts)
+    newcomer = asked("Ada is at work.", "newer", 1)
+    question = SettleQuestion(
+        owner_id="ada",
+        policy="sha256:0",
+        rules=asking.rules,
+        decision_id="11111111-1111-5111-8111-111111111111",
+        candidate=newcomer,
+        asked=neighbours,
+    )
+    asking.server.fail(Fault(), Fault(delay=0.3))
+
+    async def stop(judge: Judge) -> None:
+        batcher = Batcher(BatchSettings())
+        await interrupt(asking, Verifier(lambda _: judge, batcher).answer(question), calls=2)
+        await batcher.close()
+
+    async def answer(judge: Judge) -> object:
+        return await Verifier(lambda _: judge, Batcher(BatchSettings())).answer(question)
+
+    asking.by(stop)
+    for costs in ([1.0, 1.0], [0.0, 0.0]):
+        request = asking.by(answer)
+        assert isinstance(request, SettleRequest)
+        assert [verdict.calls for verdict in request.verdicts] == costs
+    assert asking.server.calls == 2
+
+
+def asked(text: str, name: str, after: int = 0) -> AskedText:
+    return AskedText(candidate_id=name, text=text, recorded_at=side(text, name, after).moment)
 
 
 def test_an_answer_that_takes_long_does_not_keep_a_process_from_stopping(

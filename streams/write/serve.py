@@ -387,7 +387,7 @@ def serve_all(writer: Writer, asked: Iterable[PendingRequest[A_co]]) -> list[Ans
     not affect the others. Errors of the store and the disk, and transient ones, are raised.
     """
     answers: list[Answer[A_co]] = []
-    for part in _parts(asked):
+    for part in parts(asked):
         try:
             answers += serve(writer, part)
         except (StoreError, TransientError, OSError):
@@ -409,7 +409,7 @@ def _serve_alone(writer: Writer, pending: PendingRequest[A_co]) -> Answer[A_co]:
         return fail(writer, pending, error)
 
 
-def _parts(asked: Iterable[PendingRequest[A_co]]) -> Iterator[list[PendingRequest[A_co]]]:
+def parts(asked: Iterable[PendingRequest[A_co]]) -> Iterator[list[PendingRequest[A_co]]]:
     """Requests in order, grouped by transaction: many small ones together, any other alone."""
     part: list[PendingRequest[A_co]] = []
     for pending in asked:

@@ -30,7 +30,7 @@ from palimpsest.streams.cluster.topics import partition_of
 from palimpsest.streams.judge.batching import Batcher, BatchSettings
 from palimpsest.streams.judge.verifier import Verifier
 from palimpsest.streams.judge.worker import AnsweredQuestion, JudgeWorker, Tally
-from tests.cluster.cluster import Cluster, environment, eventually, stderr_of
+from tests.cluster.cluster import Cluster, ended, environment, eventually, stderr_of
 from tests.cluster.verifier import events_of, read_topic
 from tests.reliability.processes import Forge
 from tests.streams.judge.stand_in import StandIn
@@ -133,6 +133,28 @@ def test_questions_are_published_with_decisions_and_settled_once(cluster: Cluste
     again = verified(cluster, judge)
     assert again is not None
     assert (again.questions, judge.calls) == (0, calls)
+
+
+def test_what_is_settled_in_one_transaction_is_settled_once_wherever_a_worker_dies(
+    cluster: Cluster,
+) -> None:
+    """All answers wait together when each of the workers begins."""
+    worker = cluster.worker()
+    cluster.publish(inputs(ROWS))
+    cluster.decided()
+    assert ended([worker]) == [0], stderr_of(worker)
+    assert verified(cluster, StandIn(lambda _: "same")) is not None
+    for step in ("begin", "sent", "committed"):
+        worker = cluster.worker(crash=[f"transaction:{step}", 1])
+        assert worker.wait() == -signal.SIGKILL, stderr_of(worker)
+    worker = cluster.worker()
+    assert settled(cluster) == {"llm_reject": PENDING}
+    assert not [event for event in events(cluster) if isinstance(event, Refused)]
+    answers = cluster.topics.name("answers")
+    read = cluster.run(read_topic(cluster.connection, answers, cluster.topics.partitions))
+    keys = [record.key for records in read for record in records]
+    assert len(keys) == len(set(keys)) == PENDING, "each is answered by itself, and once"
+    assert ended([worker]) == [0], stderr_of(worker)
 
 
 def test_each_partition_knows_a_judge_before_its_first_verdict(cluster: Cluster) -> None:

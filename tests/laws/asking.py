@@ -309,7 +309,7 @@ class Story:
         """Small requests in one transaction, one of them twice, and an id for two things."""
         drawn = [self._drawn(TOGETHER) for _ in range(self._random.randint(1, 4))]
         several = [one for one in drawn if one is not None]
-        if not several or isinstance(self.house, Partition):
+        if not several:
             return
         first = several[0]
         other = first.model_copy(update={"because": "something else", "asked": None})

@@ -18,7 +18,7 @@ from aiokafka import ConsumerRecord
 from palimpsest.contracts.answers import Answer, from_json
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import AnyRequest
-from palimpsest.streams.cluster.records import Outgoing, Record, done_with
+from palimpsest.streams.cluster.records import SO_FAR, Outgoing, Record, done_with
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.cluster.worker.metrics import Metrics
 from palimpsest.streams.cluster.worker.partition_writer import PartitionWriter
@@ -73,6 +73,9 @@ class House(Protocol):
 
     def ask(self, request: AnyRequest, door: str) -> Answer:
         """Carry out a request at a door; after a death the same request comes again."""
+
+    def ask_together(self, requests: Sequence[AnyRequest]) -> list[Answer]:
+        """Carry out requests in as few transactions as possible."""
 
     def restart(self) -> None:
         """Another process takes the place of this one, which may be dead."""
@@ -169,7 +172,7 @@ class Partition:
         self._death = death
         self._path = folder / "replica.sqlite"
         self._topic: list[ConsumerRecord[bytes, bytes]] = []
-        self._answers: dict[bytes, bytes] = {}
+        self._answers: list[tuple[bytes, bytes]] = []
         self._offsets = {CANDIDATES: 0, COMMANDS: 0}
         self._assign()
 
@@ -213,8 +216,10 @@ class Partition:
             self._topic.append(
                 ConsumerRecord(DECISIONS, 0, offset, 0, 0, None, line, None, 0, len(line), headers)
             )
-        answers = (other for other in others if other.topic == TOPICS.name("answers"))
-        self._answers.update({answer.key or b"": answer.value for answer in answers})
+        for other in others:
+            key = other.key or b""
+            if other.topic == TOPICS.name("answers") and not key.endswith(SO_FAR.encode()):
+                self._answers.append((key, other.value))
         self._death.strike(durable=True)
         return len(self._topic)
 
@@ -231,11 +236,20 @@ class Partition:
 
     def ask(self, request: AnyRequest, door: str) -> Answer:
         assert door == "record"
-        key = request.request_id.encode()
-        body = request.model_dump_json(exclude_none=True).encode()
-        self._partition.carry_out(Record(COMMANDS, 0, self._offsets[COMMANDS], body, key))
-        self._offsets[COMMANDS] += 1
-        return from_json(orjson.loads(self._answers[key]))
+        [answer] = self.ask_together([request])
+        return answer
+
+    def ask_together(self, requests: Sequence[AnyRequest]) -> list[Answer]:
+        """Carry out requests that are delivered together."""
+        records = [
+            Record(COMMANDS, 0, offset, request.model_dump_json(exclude_none=True).encode())
+            for offset, request in enumerate(requests, start=self._offsets[COMMANDS])
+        ]
+        self._partition.carry_out(records)
+        self._offsets[COMMANDS] += len(requests)
+        answers = self._answers[-len(requests) :]
+        assert [key for key, _ in answers] == [one.request_id.encode() for one in requests]
+        return [from_json(orjson.loads(answer)) for _, answer in answers]
 
     def restart(self) -> None:
         """The replica has what it had; the brokers may have more."""

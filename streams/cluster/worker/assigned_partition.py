@@ -30,6 +30,7 @@ from palimpsest.streams.cluster.worker.fibers import Fiber
 from palimpsest.streams.cluster.worker.partition_writer import Interrupted, Opened, PartitionWriter
 from palimpsest.streams.cluster.worker.producer import PartitionProducer
 from palimpsest.streams.cluster.worker.replica import Replica
+from palimpsest.streams.write.serve import MOST_TOGETHER
 from palimpsest.streams.write.windows import WINDOW_BYTES
 
 _log = logging.getLogger(__name__)
@@ -152,47 +153,52 @@ class AssignedPartition:
         self.writer = writer
         self._decider = decider
         self._failed = failed
-        self._arrived: deque[Delivery] = deque()
+        self._candidates: deque[Delivery] = deque()
+        self._requests: deque[Delivery] = deque()
         self._batches: deque[_Batch] = deque()
         self._changed = asyncio.Condition()
         self._closing = False
         self._given_up = asyncio.Event()
-        running = (self._open, self._run, self._record_uses)
+        running = (self._open, self._gather, self._run, self._record_uses)
         self._tasks = [asyncio.create_task(self._run_watched(run())) for run in running]
 
     async def candidates(self, deliveries: Sequence[Delivery]) -> None:
         """Accept records of the candidates topic; blocks while enough of them wait."""
+        await self._accept(self._candidates, deliveries)
+
+    async def commands(self, deliveries: Sequence[Delivery]) -> None:
+        """Accept records of the commands topic; blocks while enough of them wait."""
+        await self._accept(self._requests, deliveries)
+
+    async def _accept(self, waiting: deque[Delivery], deliveries: Sequence[Delivery]) -> None:
         async for some in self._with_missed(deliveries):
             async with self._changed:
-                await self._changed.wait_for(lambda: self._closing or len(self._arrived) < TOGETHER)
-                self._arrived.extend(some)
+                await self._changed.wait_for(lambda: self._closing or len(waiting) < TOGETHER)
+                waiting.extend(some)
                 self._changed.notify_all()
 
     async def _open(self) -> None:
-        while await self._has_room():
-            async with self._changed:
-                await self._changed.wait_for(lambda: self._closing or bool(self._arrived))
-                some = [] if self._closing else self._next_arrived()
-                self._changed.notify_all()
-            if some:
-                opened = await self._decider.run(
-                    self.writer.open, [arrival.record for arrival in some]
-                )
-                await self._take(_Batch(some, opened))
+        while some := await self._next_of(self._candidates, TOGETHER):
+            opened = await self._decider.run(self.writer.open, [arrival.record for arrival in some])
+            await self._take(_Batch(some, opened))
 
-    def _next_arrived(self) -> list[Delivery]:
+    async def _gather(self) -> None:
+        while some := await self._next_of(self._requests, MOST_TOGETHER):
+            await self._take(_Batch(some, None))
+
+    async def _next_of(self, waiting: deque[Delivery], most: int) -> list[Delivery]:
+        """A batch of what waits, once there is room for one; none if the partition is revoked."""
         some: list[Delivery] = []
         size = 0
-        while self._arrived and len(some) < TOGETHER and size < WINDOW_BYTES:
-            some.append(self._arrived.popleft())
-            size += len(some[-1].record.value)
+        async with self._changed:
+            await self._changed.wait_for(
+                lambda: self._closing or (bool(waiting) and len(self._batches) <= AHEAD)
+            )
+            while not self._closing and waiting and len(some) < most and size < WINDOW_BYTES:
+                some.append(waiting.popleft())
+                size += len(some[-1].record.value)
+            self._changed.notify_all()
         return some
-
-    async def commands(self, deliveries: Sequence[Delivery]) -> None:
-        """Accept a batch of the commands topic."""
-        async for batch in self._with_missed(deliveries):
-            if await self._has_room():
-                await self._take(_Batch(batch, None))
 
     async def _with_missed(
         self, deliveries: Sequence[Delivery]
@@ -201,11 +207,6 @@ class AssignedPartition:
         async for records in self._missed.before(deliveries[0].record):
             yield [Delivery(record, lambda: None) for record in records]
         yield deliveries
-
-    async def _has_room(self) -> bool:
-        async with self._changed:
-            await self._changed.wait_for(lambda: self._closing or len(self._batches) <= AHEAD)
-            return not self._closing
 
     async def _take(self, batch: _Batch) -> None:
         async with self._changed:
@@ -248,18 +249,15 @@ class AssignedPartition:
     async def _finish(self, batch: _Batch) -> bool:
         """Decide on a batch; False if it is left to the partition's next worker."""
         if batch.opened is None:
-            for delivery in batch.deliveries:
-                if self._closing:
-                    return False
-                try:
-                    await self._decider.run(self.writer.carry_out, delivery.record)
-                except Interrupted:
-                    return False
-                delivery.acknowledge()
-            return True
-        if not await self._wait_for_vectors(batch.opened):
+            records = [delivery.record for delivery in batch.deliveries]
+            try:
+                await self._decider.run(self.writer.carry_out, records)
+            except Interrupted:
+                return False
+        elif await self._wait_for_vectors(batch.opened):
+            await self._decider.run(self.writer.close, batch.opened)
+        else:
             return False
-        await self._decider.run(self.writer.close, batch.opened)
         for delivery in batch.deliveries:
             delivery.acknowledge()
         return True

@@ -15,6 +15,7 @@ from palimpsest.contracts.errors import (
     InvalidInputError,
     PalimpsestError,
     RefusedError,
+    StoreError,
     TransientError,
 )
 from palimpsest.contracts.events import AnyEvent, PolicySet
@@ -45,7 +46,14 @@ from palimpsest.streams.log.log import Lines
 from palimpsest.streams.write.commit import Commit, InputOffset, OpenQuestions, Reply
 from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.streams.write.owners import Owners
-from palimpsest.streams.write.serve import PendingRequest, fail, parse_request, serve_alone
+from palimpsest.streams.write.serve import (
+    PendingRequest,
+    fail,
+    parse_request,
+    parts,
+    serve,
+    serve_alone,
+)
 from palimpsest.streams.write.windows import Window
 from palimpsest.streams.write.writer import Effect, Writer, no_effect
 
@@ -178,46 +186,81 @@ class PartitionWriter:
 
     # -- requests ----------------------------------------------------------------------------------
 
-    def carry_out(self, record: Record) -> None:
-        """Execute a request, and publish its answer with its events."""
-        if not self._new([record]):
-            return
-        try:
-            request = parse_request(record.value)
-        except InvalidInputError as error:
-            row = RawRow(record.value, "memory.commands")
-            opened = Opened([record], self.writer.open_window([Input(row, error)]))
-            key = (record.key or b"").decode(errors="replace")
-            self.close(opened, [Reply(key, Misused(error.detail))] if key else ())
-            return
-        pending = PendingRequest(request, request.request_id, self._finished(record))
-        self.writer.oversight = RequestOversight(self, request.request_id)
-        with self._metrics.stage("decide"):
+    def carry_out(self, records: Sequence[Record]) -> None:
+        """Execute requests in order, and publish their answers with their events.
+
+        Many small ones in a row are published in one transaction. Raises Interrupted if the
+        partition is revoked between two transactions.
+        """
+        asked: list[PendingRequest] = []
+        for record in self._new(records):
             try:
-                serve_alone(self.writer, pending)
-            except (PalimpsestError, OSError):
-                raise
-            except Exception as error:
-                if self.in_doubt:
-                    raise
-                _log.exception("a request met a bug: %s", request.request_id)
-                fail(self.writer, pending, error)
+                request = parse_request(record.value)
+            except InvalidInputError as error:
+                self._serve_all(asked)
+                asked = []
+                self._reject(record, error)
+            else:
+                asked.append(PendingRequest(request, request.request_id, self._finished(record)))
+        self._serve_all(asked)
+
+    def _reject(self, record: Record, error: InvalidInputError) -> None:
+        row = RawRow(record.value, "memory.commands")
+        opened = Opened([record], self.writer.open_window([Input(row, error)]))
+        key = (record.key or b"").decode(errors="replace")
+        self.close(opened, [Reply(key, Misused(error.detail))] if key else ())
+
+    def _serve_all(self, asked: Sequence[PendingRequest]) -> None:
+        for part in parts(asked):
+            oversight = RequestOversight(self, part[0].request.request_id)
+            oversight.require()
+            self.writer.oversight = oversight
+            try:
+                with self._metrics.stage("decide"):
+                    self._serve(part)
             finally:
                 self.writer.oversight = None
+
+    def _serve(self, part: Sequence[PendingRequest]) -> None:
+        """Serve requests in one transaction; if it fails, each alone, as `serve_all` does."""
+        if len(part) > 1:
+            try:
+                serve(self.writer, part)
+            except (StoreError, TransientError, OSError):
+                raise
+            except Exception:
+                if self.in_doubt:
+                    raise
+            else:
+                return
+        for pending in part:
+            self._serve_alone(pending)
+
+    def _serve_alone(self, pending: PendingRequest) -> None:
+        try:
+            serve_alone(self.writer, pending)
+        except (PalimpsestError, OSError):
+            raise
+        except Exception as error:
+            if self.in_doubt:
+                raise
+            _log.exception("a request met a bug: %s", pending.request.request_id)
+            fail(self.writer, pending, error)
 
     # -- commits -----------------------------------------------------------------------------------
 
     def _append(self, commit: Commit) -> list[int]:
         """Append a commit to the log, in a transaction that commits once the brokers have it."""
         lines = [(event, encode(event)) for event, _ in commit.events]
+        last = [*{finished.topic: finished for finished in commit.offsets}.values()]
         with self.log.transaction():
             positions = self.log.append_lines(lines)
             others = [*self._other_records(commit)]
             if lines or others:
-                next_offset = self._publish_in_doubt(lines, others, commit.offsets)
+                next_offset = self._publish_in_doubt(lines, others, last)
                 if next_offset is not None:
                     self.log.follow(replace(self._decisions, next_offset=next_offset))
-                for finished in commit.offsets:
+                for finished in last:
                     self.log.follow_input(finished, self.partition)
         self.in_doubt = False
         for use in commit.uses:

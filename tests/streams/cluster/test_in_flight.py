@@ -27,7 +27,12 @@ from palimpsest.streams.cluster.records import Outgoing, Record
 from palimpsest.streams.cluster.tasks import OneThread
 from palimpsest.streams.cluster.topics import Topics, partition_of
 from palimpsest.streams.cluster.worker import assigned_partition
-from palimpsest.streams.cluster.worker.assigned_partition import AssignedPartition, Delivery, Missed
+from palimpsest.streams.cluster.worker.assigned_partition import (
+    AHEAD,
+    AssignedPartition,
+    Delivery,
+    Missed,
+)
 from palimpsest.streams.cluster.worker.fibers import Fiber, waiting_for
 from palimpsest.streams.cluster.worker.metrics import Metrics
 from palimpsest.streams.cluster.worker.partition_writer import PartitionWriter
@@ -37,9 +42,11 @@ from palimpsest.streams.log.log import Lines
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.commit import InputOffset
 from palimpsest.streams.write.handlers import bulk
+from palimpsest.streams.write.serve import MOST_TOGETHER
 from tests.long import long_but
 from tests.reliability.rows import Row, rows
 from tests.streams.write.runtime import AT, Runtime
+from tests.streams.write.test_requests import different
 from tests.stub_engine import StubEngine
 
 PARTITIONS = 4
@@ -92,6 +99,7 @@ class Worker:
         self._deciding = OneThread("deciding")
         self._embedder = Embedder(StubEngine())
         self._offsets: Counter[int] = Counter()
+        self._requests: Counter[int] = Counter()
 
     def assign(self) -> None:
         for partition in range(PARTITIONS):
@@ -132,9 +140,10 @@ class Worker:
         await self.partitions[partition].candidates([self._delivery(record)])
 
     async def request(self, partition: int, request: AnyRequest) -> None:
-        """Bring a request to a partition; the only one of a test."""
+        """Bring a request to a partition."""
         body = request.model_dump_json(exclude_none=True).encode()
-        record = Record(COMMANDS, partition, 0, body)
+        record = Record(COMMANDS, partition, self._requests[partition], body)
+        self._requests[partition] += 1
         await self.partitions[partition].commands([self._delivery(record)])
 
     def _delivery(self, record: Record) -> Delivery:
@@ -381,6 +390,32 @@ def test_while_a_request_s_commits_are_published_others_are_decided_on(
     retracted = [e for e in worker.brokers.topic[0] if isinstance(e, Retracted)]
     assert len(retracted) == 5
     assert ids(worker.brokers.topic[1]) == ["0"]
+
+
+def test_requests_that_wait_for_a_transaction_share_the_next_ones(tmp_path: Path) -> None:
+    """And are acknowledged in their order, each after the transaction that has it."""
+    published = asyncio.Event()
+    several = [different(str(uuid4()), str(uuid4())) for _ in range(200)]
+    transactions: list[int] = []
+
+    async def answering(_partition: int, lines: Lines) -> None:
+        transactions.append(len(lines))
+        await published.wait()
+
+    async def run() -> Worker:
+        async with working(tmp_path, answering) as worker:
+            for request in several:
+                await worker.request(0, request)
+            published.set()
+            await worker.until(lambda: len(worker.acknowledged[0]) == len(several))
+            return worker
+
+    worker = asyncio.run(run())
+    assert worker.acknowledged[0] == [*range(len(several))]
+    asked = [e.requestid for e in worker.brokers.topic[0] if e.requestid]
+    assert asked == [request.request_id for request in several]
+    most = AHEAD + 1 + -(-len(several) // MOST_TOGETHER)
+    assert len(transactions) <= most, "while the first waits, two more may wait behind it"
 
 
 def has_request(worker: Worker) -> bool:

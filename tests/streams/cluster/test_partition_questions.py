@@ -123,7 +123,7 @@ def test_a_text_is_asked_for_in_the_transaction_that_takes_its_source_away(
     record = command(join)
     for _ in range(2):  # the second time by whoever has the partition next
         writer = brokers.partition(path, lambda: BEGIN)
-        writer.carry_out(record)
+        writer.carry_out([record])
         writer.log.close()
     assert not any(isinstance(q, ComposeQuestion) for _, some in brokers.taken[:-1] for q in some)
     lines, [question] = brokers.taken[-1]
@@ -141,9 +141,9 @@ def test_what_the_brokers_did_not_take_is_asked_when_it_comes_again(
     writer = brokers.partition(path, lambda: BEGIN)
     brokers.away = True
     with pytest.raises(TransientError):
-        writer.carry_out(record)
+        writer.carry_out([record])
     brokers.away = False
-    writer.carry_out(record)
+    writer.carry_out([record])
     writer.log.close()
     [(_, questions)] = brokers.taken[before:]
     assert [type(question) for question in questions] == [ComposeQuestion]

@@ -23,6 +23,7 @@ from palimpsest.contracts.requests import (
     CombineRequest,
     EmbedRequest,
     JoinSelection,
+    PolicyRequest,
     RetractRequest,
     ReverseRequest,
     Selection,
@@ -100,7 +101,24 @@ class Partition:
     def bring(self, request: AnyRequest) -> None:
         """The next record; the same one again where it came to nothing."""
         body = request.model_dump_json(exclude_none=True).encode()
-        self.writer.carry_out(Record("memory.commands", 0, self._offset, body))
+        self.writer.carry_out([Record("memory.commands", 0, self._offset, body)])
+
+    def bring_together(self, *bodies: bytes) -> None:
+        """Records that waited together, the next ones."""
+        records = [
+            Record("memory.commands", 0, offset, body, b"key")
+            for offset, body in enumerate(bodies, start=self._offset)
+        ]
+        self.writer.carry_out(records)
+
+    def answers(self) -> list[tuple[str, str]]:
+        """Which requests were answered, in order, and how."""
+        told = [other for _, others, _ in self.taken for other in others]
+        return [
+            ((one.key or b"").decode(), next(iter(orjson.loads(one.value))))
+            for one in told
+            if one.topic == "memory.answers"
+        ]
 
     def events(self) -> list[AnyEvent]:
         return [event for events, _, _ in self.taken for event in events]
@@ -133,7 +151,7 @@ def test_a_request_of_a_newer_version_is_a_dead_letter_and_answered(
     request = retract()
     body = orjson.dumps(orjson.loads(request.model_dump_json(exclude_none=True)) | more)
     key = request.request_id.encode()
-    partition.writer.carry_out(Record("memory.commands", 0, 0, body, key))
+    partition.writer.carry_out([Record("memory.commands", 0, 0, body, key)])
     [invalid], others, done = partition.taken[-1]
     assert isinstance(invalid, Invalid)
     [letter, answer] = others
@@ -144,7 +162,7 @@ def test_a_request_of_a_newer_version_is_a_dead_letter_and_answered(
         " it, upgrade the process that decides"
     }
     assert [one.offset for one in done] == [0]
-    partition.writer.carry_out(Record("memory.commands", 0, 1, body))
+    partition.writer.carry_out([Record("memory.commands", 0, 1, body)])
     assert [one.topic for one in partition.taken[-1][1]] == ["memory.dead-letters"]
 
 
@@ -295,6 +313,112 @@ def test_another_partitions_owner_is_refused(
         CheckRequest(request_id=str(uuid4()), owner_id="owner 0", row=row, source="test"),
     ):
         assert partition.asked(request)["refused"]["reason"] == "wrong_partition"
+
+
+# -- requests that waited together ---------------------------------------------------------------
+
+
+def separations(partition: Partition) -> list[SeparateRequest]:
+    """Small requests about pairs of candidates; nobody has what the second one names."""
+    memories = partition.writer.writer.owners.get("owner 0").ledger.memories()
+    firsts = (memory.members[0] for memory in memories)
+    a, *others = (first.id for first in firsts if first.fields.namespace == "default")
+    asked = [SeparateRequest(request_id=str(uuid4()), a=a, b=b) for b in others[:6]]
+    return [asked[0], SeparateRequest(request_id=str(uuid4()), a=a, b=str(uuid4())), *asked[1:]]
+
+
+def body_of(request: AnyRequest) -> bytes:
+    return request.model_dump_json(exclude_none=True).encode()
+
+
+def expected(asked: Sequence[AnyRequest], *hows: str) -> list[tuple[str, str]]:
+    return [(one.request_id, how) for one, how in zip(asked, hows, strict=True)]
+
+
+def test_small_requests_that_waited_together_are_published_in_one_transaction(
+    partition: Partition,
+) -> None:
+    asked = separations(partition)
+    partition.bring_together(*map(body_of, asked))
+    [(events, _, done)] = partition.taken
+    assert len(events) == len(asked), "a refusal is recorded, too"
+    assert [one.offset for one in done] == [len(asked) - 1]
+    told = expected(asked, "done", "refused", *["done"] * 5)
+    assert partition.answers() == told
+    partition.bring_together(*map(body_of, asked))
+    assert len(partition.taken) == 1, "they are delivered again, and were carried out"
+    partition._offset = len(asked)
+    partition.bring_together(*map(body_of, asked))
+    assert partition.answers() == told * 2, "they are sent again"
+    assert len(partition.events()) == len(asked)
+
+
+def test_one_of_several_that_meets_a_bug_fails_alone(
+    partition: Partition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = separations(partition)
+    real = HANDLERS[SeparateRequest]
+
+    def breaks(executor: Any, request: Any) -> Any:
+        done = real(executor, request)
+        if request.request_id == asked[3].request_id:
+            raise ZeroDivisionError
+        return done
+
+    monkeypatch.setitem(HANDLERS, SeparateRequest, breaks)
+    partition.bring_together(*map(body_of, asked))
+    told = ["done", "refused", "done", "failed", "done", "done", "done"]
+    assert partition.answers() == expected(asked, *told)
+    assert len(partition.events()) == len(asked) - 1
+    assert [one.offset for _, _, done in partition.taken for one in done] == [*range(len(asked))]
+
+
+def test_of_several_that_no_transaction_can_hold_each_is_published_alone(
+    partition: Partition,
+) -> None:
+    asked = separations(partition)
+    partition.refusal = MessageSizeTooLargeError("too large")
+    partition.bring_together(*map(body_of, asked))
+    assert partition.answers() == expected(asked, "done", "refused", *["done"] * 5)
+    assert len(partition.taken) == len(asked)
+
+
+@pytest.mark.parametrize("error", [KafkaConnectionError("away"), RuntimeError("a bug in there")])
+def test_several_that_the_brokers_may_have_are_not_published_again(
+    partition: Partition, error: Exception
+) -> None:
+    partition.refusal = error
+    with pytest.raises(type(error)):
+        partition.bring_together(*map(body_of, separations(partition)))
+    assert partition.taken == []
+
+
+def test_what_cannot_be_read_keeps_its_place_among_others(partition: Partition) -> None:
+    first, *others = separations(partition)
+    partition.bring_together(body_of(first), b"no request", *map(body_of, others))
+    assert [one.offset for _, _, done in partition.taken for one in done] == [0, 1, 1 + len(others)]
+    assert partition.answers()[:2] == [(first.request_id, "done"), ("key", "usage")]
+    assert len(partition.answers()) == 2 + len(others)
+
+
+def test_between_two_transactions_the_rest_is_left_to_the_next_worker(
+    partition: Partition,
+) -> None:
+    """A large request is in a transaction of its own."""
+    first, second, *_ = map(body_of, separations(partition))
+    policy = load_policy("standard").model_dump(mode="json")
+    large = PolicyRequest(request_id=str(uuid4()), policy=policy)
+
+    def end() -> None:
+        partition.writer.ending = True
+
+    partition.sending = end
+    with pytest.raises(Interrupted):
+        partition.bring_together(first, second, body_of(large))
+    assert len(partition.answers()) == 2
+    partition.writer.ending = False
+    partition.bring_together(first, second, body_of(large))
+    assert partition.answers()[2:] == [(large.request_id, "done")]
 
 
 # -- the size of an answer -----------------------------------------------------------------------

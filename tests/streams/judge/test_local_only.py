@@ -161,7 +161,7 @@ class PartitionRuntime:
 
     def ask(self, request: AnyRequest) -> None:
         body = request.model_dump_json(exclude_none=True).encode()
-        self._writer.carry_out(self._record("memory.commands", body))
+        self._writer.carry_out([self._record("memory.commands", body)])
 
     def _record(self, topic: str, value: bytes) -> Record:
         self._offset += 1

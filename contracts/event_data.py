@@ -190,7 +190,7 @@ class SettledData(Light):
 
 
 class JoinedData(Light):
-    """A join between existing candidates, by a person or a batch rule.
+    """A join between existing candidates, by a person, an update or a batch rule.
 
     `cause` is the run, or the request, that made it; the id of the run's `ran` event follows from
     that.

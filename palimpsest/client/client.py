@@ -10,6 +10,7 @@ import httpx
 
 from .calls import AsyncCalls, Calls
 from .exchange import BUSY, Answer, ClientRequest, Tries, answer
+from .shim import ServerAddress
 
 PATIENCE_SECONDS = 60.0
 TIMEOUT_SECONDS = 60.0
@@ -20,8 +21,9 @@ class PalimpsestClient(Calls):
     """Calls a server, for its token's owners; may be used by several threads.
 
     `patience`: seconds for which a call is retried while the server is unreachable or busy. Every
-    write has an idempotency key, so that it is done once. Raises ServerProblem for an answer
-    without a result, and ServerUnreachable once the patience is used up.
+    write has an idempotency key, so that it is done once. Raises ClientError for a `url` that is
+    not an HTTP(S) URL. Calls raise ServerProblem for an answer without a result, and
+    ServerUnreachable once the patience is used up.
     """
 
     def __init__(
@@ -36,7 +38,7 @@ class PalimpsestClient(Calls):
         self._patience = patience
         headers = {"authorization": f"Bearer {token}"}
         self._http = httpx.Client(
-            base_url=url, headers=headers, timeout=timeout, transport=transport
+            base_url=ServerAddress(url).url, headers=headers, timeout=timeout, transport=transport
         )
 
     def close(self) -> None:
@@ -80,7 +82,7 @@ class AsyncPalimpsestClient(AsyncCalls):
         self._patience = patience
         headers = {"authorization": f"Bearer {token}"}
         self._http = httpx.AsyncClient(
-            base_url=url, headers=headers, timeout=timeout, transport=transport
+            base_url=ServerAddress(url).url, headers=headers, timeout=timeout, transport=transport
         )
 
     async def close(self) -> None:

@@ -19,7 +19,7 @@ from palimpsest.contracts.errors import DiskFullError, StoreError
 
 CHUNK = 1 << 20
 OWNERS_ONLY = 0o600
-"""The mode of every file of a store, whatever the process's umask."""
+"""The mode of a store's files, whatever the umask; LanceDB's are in a folder closed to others."""
 
 
 def sync(path: Path) -> None:

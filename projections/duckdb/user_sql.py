@@ -14,6 +14,8 @@ _QUERIES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE",
 """The parser's nodes that only read. A CTE may also be a COPY, an INSERT, an UPDATE or a DELETE."""
 _CATALOG = ("duckdb_", "pragma_")
 """Prefixes of the functions that list a database's contents."""
+_CATALOG_VIEWS = (*_CATALOG, "pg_", "sqlite_")
+"""Prefixes of DuckDB's own views, which list them, too."""
 _DATA = frozenset(
     {
         "generate_series",
@@ -50,8 +52,9 @@ def views_read(database: duckdb.DuckDBPyConnection, text: str) -> frozenset[str]
     for node in _nodes(_parsed(database, text)):
         kind = node["type"]
         if kind == "BASE_TABLE":
-            tables.add(node["table_name"].lower())
-            catalog = catalog or bool(node["schema_name"])
+            table = node["table_name"].lower()
+            tables.add(table)
+            catalog = catalog or bool(node["schema_name"]) or table.startswith(_CATALOG_VIEWS)
         elif kind == "SHOW_REF":
             catalog = True
         elif kind == "TABLE_FUNCTION":

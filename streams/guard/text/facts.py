@@ -1,7 +1,8 @@
 """Brings numbers, dates, units and versions to one spelling, wherever they stand in a text.
 
 The term of a fact begins with a sign: ``#`` for a number, ``@`` for a date or a time, ``^`` for a
-version, ``~`` for the unit of the number before it. No word begins with one of these.
+version, ``~`` for the unit of the number before it. No word begins with one of these signs, unless
+it is the sign alone.
 """
 
 from __future__ import annotations

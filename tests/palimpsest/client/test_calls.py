@@ -18,6 +18,7 @@ import pytest
 from infra.client import CALLS, written
 from palimpsest.client import (
     AsyncPalimpsestClient,
+    ClientError,
     PalimpsestClient,
     ServerProblem,
     ServerUnreachable,
@@ -220,6 +221,15 @@ def test_a_write_is_tried_again_under_its_key(
     assert len({request.headers["idempotency-key"] for request in asked}) == 1
     assert {request.url.raw_path for request in asked} == {b"/v1/owners/a%2Fb/memories"}
     assert {request.content for request in asked} == {b'{"text": "Ada skis"}'}
+
+
+@pytest.mark.parametrize("client", [PalimpsestClient, AsyncPalimpsestClient])
+@pytest.mark.parametrize("url", ["localhost:8080", "memories.example", "ftp://memories.example"])
+def test_an_address_that_no_call_can_reach_is_refused_at_once(
+    client: type[PalimpsestClient | AsyncPalimpsestClient], url: str
+) -> None:
+    with pytest.raises(ClientError, match="is not the URL of a server"):
+        client(url, "secret")
 
 
 def test_a_pause_that_is_no_number_is_not_waited_for() -> None:

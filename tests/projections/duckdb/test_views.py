@@ -467,6 +467,8 @@ def test_a_query_of_the_catalog_sees_every_view(tmp_path: Path) -> None:
         "SELECT view_name AS name FROM duckdb_views() WHERE NOT internal",
         "SELECT table_name AS name FROM information_schema.tables",
         "SHOW TABLES",
+        "SELECT view_name AS name FROM duckdb_views WHERE NOT internal",
+        "SELECT name FROM SQLITE_MASTER",
     ):
         analysts._waiting.clear()
         query(tmp_path, "FROM memories")

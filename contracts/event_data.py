@@ -103,8 +103,8 @@ class Verbatim(Light):
 class Content(Light):
     """All that must vanish on erasure, in one object, so that it can be sealed under a key.
 
-    `hash` is the hash of the normalised form by which a text is found and forgotten. `verbatim` is
-    absent in older events: it is then computed from the text.
+    `hash` is the hash of the form by which a text is found and forgotten, but with invisible
+    characters. `verbatim` is absent in older events: it is then computed from the text.
     """
 
     text: str

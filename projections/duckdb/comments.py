@@ -60,7 +60,7 @@ _COMMON: Mapping[str, str] = {
     "face_of": "The candidate that speaks; for a composed text, its newest source",
     "face_rule": "Which face wins a join: repeat, keep, take or text",
     "folded": "Whether it is an exact repeat that differs in more than sentence_case",
-    "hash": "The hash of the text's search form, with invisible characters",
+    "hash": "The hash of the text's search form",
     "input_tokens": "Tokens sent to the model",
     "intensity": "The producer's intensity, 0 to 1",
     "joined": "Whether it joined the two",

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 MOST = 16
 SPEAKER = "I"
-"""The only pronoun that may be a name: its speaker is then the owner."""
+"""The only English pronoun that may be a name: its speaker is then the owner."""
 _NAME = re.compile(r"(?=[^\W\d_])[^\W_]+(?:(?:\.? |[.'\-])[^\W_]+)*")
 _OF_ANYBODY = frozenset(
     (
@@ -33,7 +33,7 @@ def _name(value: str) -> str:
     if not _NAME.fullmatch(value):
         raise ValueError("is not a name: give words made of letters, such as Ada or the user")
     if value.casefold() in _OF_ANYBODY:
-        raise ValueError("could be anybody: the only pronoun that can name an owner is I")
+        raise ValueError("could be anybody: the only English pronoun that can name an owner is I")
     return SPEAKER if value == "i" else value
 
 

@@ -84,4 +84,4 @@ class ServiceUnavailable(ModelError):
 
 
 class EngineMissing(ModelError):
-    """The engine needs an extra that is not installed."""
+    """The engine needs an extra that is not installed, or is `none`."""

@@ -30,7 +30,7 @@ def load_engine(
     `cache_dir` is the folder for built graphs, by default that of `default_cache_dir`.
     Raises ModelNotFound, ModelUnusable or EngineMissing, each with advice, and ValueError for an
     unknown engine. The engine `none` always raises EngineMissing; if the policy continues without a
-    model, only exact repeats are found.
+    model, only exact repeats and checks by words join.
     """
     return _load(model, engine, cache_dir or default_cache_dir(), progress or _silent)
 

@@ -21,7 +21,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def passes(value: Value, wanted: Value) -> bool:
-    """Whether a value meets all conditions, by LangGraph's operators."""
+    """Whether a value meets all conditions; UsageError for an operator that LangGraph lacks."""
     return all(_fits(value.get(name), asked) for name, asked in wanted.items())
 
 

@@ -23,7 +23,8 @@ from palimpsest.streams.write.handlers.unmerge import as_found
 def forget(executor: Executor, request: ForgetRequest) -> Forgotten:
     """Forget memories; a repeated request gets its first answer.
 
-    Raises RefusedError if an id is unknown or another owner's, or if `expect` no longer holds.
+    Raises RefusedError if an id is unknown or another owner's, if `expect` no longer holds, or if
+    no memory has a living member.
     """
     by_agent = request.rank == "agent"
     again = request.again or ("allow" if by_agent else "ask")

@@ -165,8 +165,11 @@ def _configuration(call: Invocation, client: Client, owner: str) -> dict[str, An
 
 
 def _given(call: Invocation) -> list[str]:
-    """The given options that name a cluster and a model."""
-    given = {"--bootstrap": call.bootstrap, "--prefix": call.prefix, "--model": call.model}
+    """The given options that name a cluster and a model; a model's folder by its whole path."""
+    model = call.model
+    if model and (folder := Path(model).expanduser()).is_dir():
+        model = str(folder.absolute())
+    given = {"--bootstrap": call.bootstrap, "--prefix": call.prefix, "--model": model}
     return [word for name, value in given.items() if value for word in (name, value)]
 
 

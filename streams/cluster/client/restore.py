@@ -76,7 +76,7 @@ class RestoredPartition:
 async def restore(
     connection: Connection, copy: Copy, progress: Progress, *, dry_run: bool = False
 ) -> list[RestoredPartition]:
-    """Restore the decisions; returns what each partition has, or nothing if nothing was deleted.
+    """Restore the decisions; returns what each partition that had lost records has.
 
     Raises UsageError while workers run, or if there would be a gap between copy and topic;
     StoreError for a damaged copy, or if there is no topic; TransientError if the brokers go away. A

@@ -25,10 +25,12 @@ def test_a_configuration_has_absolute_paths(
     palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, client: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    told = palimpsest.bare("--store", "here", "mcp", "config", client, "--owner", "ada b").document
-    server = server_in(told, client)
+    Path("mine").mkdir()
+    given = ("--store", "here", "--model", "mine", "mcp", "config", client, "--owner", "ada b")
+    server = server_in(palimpsest.bare(*given).document, client)
     assert server["command"] == sys.executable
-    assert server["args"][2:] == ["--store", str(tmp_path / "here"), "mcp", "--owner", "ada b"]
+    store, model = str(tmp_path / "here"), str(tmp_path / "mine")
+    assert server["args"][2:] == ["--store", store, "--model", model, "mcp", "--owner", "ada b"]
     started = [server["command"], *server["args"], "--help"]
     ran = subprocess.run(started, cwd="/", capture_output=True, text=True, check=True)
     assert "Speak MCP" in ran.stdout

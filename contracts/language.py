@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from palimpsest.contracts.model import Strict
+from palimpsest.contracts.patterns import compile_later
 
-_WORD = re.compile(r"[^\W\d_]+(?:['\-][^\W\d_]+)*")
-_UNSPACED = re.compile(
+_WORD = compile_later(r"[^\W\d_]+(?:['\-][^\W\d_]+)*")
+_UNSPACED = compile_later(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3007\u3040-\u30ff\u31f0-\u31ff"
     r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )

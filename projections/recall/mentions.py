@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import Literal, NamedTuple
 
+from palimpsest.contracts.patterns import compile_later
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Memory, Scope
 from palimpsest.streams.core.mentions import asked_of, canonical
 from palimpsest.streams.core.mentions import mentions as stands_in
@@ -33,11 +34,11 @@ RARE, FEW = 0.05, 3
 """An identifier counts if at most this share of an owner's texts has it, or this number of them,
 but at most half."""
 MOST_IDENTIFIERS = 64
-_IDENTIFIER = re.compile(r"\d|\w[@_/]\w|[a-z][A-Z]")
+_IDENTIFIER = compile_later(r"\d|\w[@_/]\w|[a-z][A-Z]")
 """INC-1007, ada@example.org, MAX_SIZE, src/core, camelCase."""
-_NO_DIGITS = re.compile(r"\D")
-_HANGUL = re.compile(f"[{HANGUL}]")
-_PARTICLES = re.compile(rf"(?<=[a-z0-9])[{HANGUL}]+$", re.IGNORECASE)
+_NO_DIGITS = compile_later(r"\D")
+_HANGUL = compile_later(f"[{HANGUL}]")
+_PARTICLES = compile_later(rf"(?<=[a-z0-9])[{HANGUL}]+$", re.IGNORECASE)
 """Hangul written directly after an identifier."""
 
 Why = Literal["word", "alias"]

@@ -5,11 +5,11 @@ These names only order hits: no join and no question rests on them (docs/guard.m
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from palimpsest.contracts.names import SPEAKER
+from palimpsest.contracts.patterns import compile_later
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.guard import predicate
 
@@ -21,32 +21,32 @@ SHARED = 3
 LONGEST = 200
 """Maximum number of characters of a text that counts: a statement about somebody is short."""
 _EVERYBODY = {
-    SPEAKER: re.compile(r"(?:[Ii](?= |')|[Mm]y(?= ))"),
-    USER: re.compile(r"(?:[Tt]he )?[Uu]ser(?= |'s )"),
-    "ich": re.compile(r"(?:[Ii]ch|[Mm]eine?) "),
-    "der Nutzer": re.compile(r"(?:[Dd]er )?Nutzer "),
-    "die Nutzerin": re.compile(r"(?:[Dd]ie )?Nutzerin "),
-    "私": re.compile("私[はの]"),
-    "僕": re.compile("僕[はの]"),
-    "俺": re.compile("俺[はの]"),
-    "ユーザー": re.compile("ユーザー[はの]"),
-    "我": re.compile("我"),
-    "用户": re.compile("用户"),
-    "je": re.compile(r"[Jj](?:e |')"),
-    "l'utilisateur": re.compile(r"[Ll]'utilisateur "),
-    "l'utilisatrice": re.compile(r"[Ll]'utilisatrice "),
-    "yo": re.compile(r"(?:[Yy]o|[Vv]ivo|[Tt]rabajo|[Tt]engo|[Ss]oy|[Ee]stoy) (?=[a-z])"),
-    "el usuario": re.compile(r"(?:[Ee]l )?[Uu]suario "),
-    "la usuaria": re.compile(r"(?:[Ll]a )?[Uu]suaria "),
+    SPEAKER: compile_later(r"(?:[Ii](?= |')|[Mm]y(?= ))"),
+    USER: compile_later(r"(?:[Tt]he )?[Uu]ser(?= |'s )"),
+    "ich": compile_later(r"(?:[Ii]ch|[Mm]eine?) "),
+    "der Nutzer": compile_later(r"(?:[Dd]er )?Nutzer "),
+    "die Nutzerin": compile_later(r"(?:[Dd]ie )?Nutzerin "),
+    "私": compile_later("私[はの]"),
+    "僕": compile_later("僕[はの]"),
+    "俺": compile_later("俺[はの]"),
+    "ユーザー": compile_later("ユーザー[はの]"),
+    "我": compile_later("我"),
+    "用户": compile_later("用户"),
+    "je": compile_later(r"[Jj](?:e |')"),
+    "l'utilisateur": compile_later(r"[Ll]'utilisateur "),
+    "l'utilisatrice": compile_later(r"[Ll]'utilisatrice "),
+    "yo": compile_later(r"(?:[Yy]o|[Vv]ivo|[Tt]rabajo|[Tt]engo|[Ss]oy|[Ee]stoy) (?=[a-z])"),
+    "el usuario": compile_later(r"(?:[Ee]l )?[Uu]suario "),
+    "la usuaria": compile_later(r"(?:[Ll]a )?[Uu]suaria "),
 }
 """Words for anybody, and the beginnings of texts that call their owner by them."""
 _MY = ("My", "my")
 _CAPITAL = "[A-ZÀ-ÖØ-ÞČĐĞİŁŚŞŠŻŽ]"
-_NAME = re.compile(
+_NAME = compile_later(
     rf"({_CAPITAL}[^\W\d_]+(?: {_CAPITAL}[^\W\d_]+){{0,2}})(?='s | (?!{_CAPITAL})[^\W\d_])"
 )
-_WITHIN = re.compile(r"(?<=[\w,] )[A-Z][^\W\d_]+")
-_IS_CALLED = re.compile(
+_WITHIN = compile_later(r"(?<=[\w,] )[A-Z][^\W\d_]+")
+_IS_CALLED = compile_later(
     r"(?:(?:[Mm]y|[Tt]he user's|[Uu]ser's)(?: first| full)? name is|name:|Name:"
     r"|(?:I'm|I am|(?:[Tt]he )?[Uu]ser is) (?:called|named))"
     r" ([A-Z][^\W\d_]+)((?: [A-Z][^\W\d_]+){0,2})\.?$"

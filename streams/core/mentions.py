@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from palimpsest.contracts.patterns import compile_later
 from palimpsest.streams.core.text import visible
 
 _NO_SPACES = (
@@ -34,7 +35,7 @@ _IN_WORD = rf"[^\W{_NO_SPACES}]"
 _DOMAIN = rf"{_IN_WORD}(?:{_IN_WORD}|-)*"
 # An address starts at its first character, a host at a label, and schemes, labels and groups of
 # digits are bounded. Otherwise a match is retried at every character: 32 KiB of "x.y." took 20 s.
-_TOKEN = re.compile(
+_TOKEN = compile_later(
     rf"""
       (?P<address>(?:mailto:|(?<!{_IN_WORD})(?<![.%+-]))
         (?:{_IN_WORD}|[.%+-])*{_IN_WORD}@{_DOMAIN}(?:\.{_DOMAIN})+)
@@ -52,35 +53,37 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_UNSPACED = re.compile(f"[{_NO_SPACES}]")
-_KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc-\u30fe\u31f0-\u31ff]")
+_UNSPACED = compile_later(f"[{_NO_SPACES}]")
+_KATAKANA = compile_later(r"[\u30a1-\u30fa\u30fc-\u30fe\u31f0-\u31ff]")
 _HAN_UNITS = frozenset("〇零十百千万萬億亿兆")
 _HAN_NUMERALS = _HAN_UNITS | frozenset("一二三四五六七八九两兩")
-_WEEKDAY = re.compile(r"(?:[周週]|星期|[礼禮]拜)[一二三四五六]")
+_WEEKDAY = compile_later(r"(?:[周週]|星期|[礼禮]拜)[一二三四五六]")
 _AFTER_A_LETTER = frozenset("恤歌光線线超股型盤盘領领輪轮級级")
-_IS_LINK = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+")
+_IS_LINK = compile_later(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+")
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'", "‐": "-", "‑": "-", "–": "-"})
 _ARABIC_SIGNS = dict.fromkeys([*range(0x64B, 0x653), 0x670, 0x640])
 """Vowel signs, and the stroke that lengthens a word."""
-_ARABIC_ARTICLE = re.compile(r"[وفبك]?ال(?=\w{3})|[وف]?لل(?=\w{3})")
-_HEBREW_PREFIX = re.compile(r"(?<![\w־-])(?:[וש]?[הבכלמ]|[וש]|כש)[-־](?=[^\W\d_]{2})")
+_ARABIC_ARTICLE = compile_later(r"[وفبك]?ال(?=\w{3})|[وف]?لل(?=\w{3})")
+_HEBREW_PREFIX = compile_later(r"(?<![\w־-])(?:[וש]?[הבכלמ]|[וש]|כש)[-־](?=[^\W\d_]{2})")
 """Prefixes that Hebrew writes with a hyphen before a foreign name. Without a hyphen they may be
 part of the word: ועדה means a committee as well as *and Ada*."""
 ELIDED = r"(?:[ldjmtscn]|qu|jusqu|lorsqu|puisqu|dell|all|dall|nell|sull|quell|un|gl)'"
 """Elided words of French and Italian."""
-_ATTACHED_BEFORE = re.compile(rf"(?P<arabic>[وفبكل]{{1,2}})|{ELIDED}")
+_ATTACHED_BEFORE = compile_later(rf"(?P<arabic>[وفبكل]{{1,2}})|{ELIDED}")
 """Conjunctions and prepositions of Arabic, and elided words."""
 TURKISH_ENDING = (
     r"'(?:n?[ıiuü]n|[yns]?[ıiuü]|[ns]?[dt][ae]n?|[yn]?[ae]|y?l[ae]|l[ae]r[^\W\d_]{0,4}|l[ıiuü])"
 )
 """Cases, and the plural, of a Turkish name."""
-_ATTACHED_TO_QUERY = re.compile(rf"^\W*{ELIDED}(?=[^\W\d_]{{2}})|(?<=\w){TURKISH_ENDING}(?=\W*$)")
+_ATTACHED_TO_QUERY = compile_later(
+    rf"^\W*{ELIDED}(?=[^\W\d_]{{2}})|(?<=\w){TURKISH_ENDING}(?=\W*$)"
+)
 _PARTICLES = (
     "들|에서|에게서|에게|께서|께|한테서|한테|에|으로서|으로써|으로|로서|로써|부터|까지|처럼|보다|만큼|마다"
     "|밖에|조차|마저|하고|이랑|라고|이라고|라는|이라는|입니다|이에요|예요|이었다|였다|이다|이고|이며|이나"
     "|을|를|은|는|의|와"
 )
-_ATTACHED_AFTER = re.compile(
+_ATTACHED_AFTER = compile_later(
     rf"(?P<particles>(?:{_PARTICLES}){{1,4}})"
     rf"|(?P<ambiguous>(?:{_PARTICLES}|이|가|과|도|로|만|나|랑|뿐|대로){{1,4}})"
     r"|'[^\W\d_]{1,6}"
@@ -91,9 +94,9 @@ The ambiguous particles also end many words of two syllables: 도로 is a road, 
 """
 _LINKS = frozenset("-_@&'")
 """Signs that join what stands on both sides into one word."""
-_SCHEME = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:www\.)?")
-_GROUPS = re.compile(r"\d+")
-_THOUSANDS = re.compile(r"-?\d{1,3}(?:,\d{3})+(?!\d)")
+_SCHEME = compile_later(r"^(?:[a-z][a-z0-9+.-]*://)?(?:www\.)?")
+_GROUPS = compile_later(r"\d+")
+_THOUSANDS = compile_later(r"-?\d{1,3}(?:,\d{3})+(?!\d)")
 FEWEST_DIGITS = 7
 """The fewest digits of groups that are read as one number, such as a phone number or a date."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from palimpsest.contracts.patterns import compile_later
+
 COURTESIES = {
     "en": (
         "thanks/thank you/so much/very much/a lot/again/for your help/for the help/please/hello/hi"
@@ -56,7 +58,7 @@ COURTESIES = {
 """Phrases by language, in small letters, with slashes between them."""
 
 _PHRASES = sorted({one for said in COURTESIES.values() for one in said.split("/")}, key=len)
-_NOTHING_ELSE = re.compile(
+_NOTHING_ELSE = compile_later(
     rf"(?:{'|'.join(map(re.escape, reversed(_PHRASES)))}|[\s,.!¡~…、，。！～])++[^\w?？]*"
 )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from palimpsest.contracts.candidate import MAX_TEXT_BYTES
 from palimpsest.contracts.identity import session_of
+from palimpsest.contracts.patterns import compile_later
 from palimpsest.streams.extract.conversation import Message, parts
 from palimpsest.streams.extract.courtesies import is_courtesy
 from palimpsest.streams.extract.sentences import asks, only_asks, sentences_of
@@ -31,7 +31,7 @@ PART_BYTES = 24_000
 FEWEST_WORDS = 4
 """Sentences with fewer words are not remembered unless a model says so."""
 _DENSE = rf"{HAN}{KANA}\uac00-\ud7a3"
-_WORD = re.compile(rf"[{_DENSE}]|(?:(?![{_DENSE}])\w)\S*?(?=[\s{_DENSE}]|$)")
+_WORD = compile_later(rf"[{_DENSE}]|(?:(?![{_DENSE}])\w)\S*?(?=[\s{_DENSE}]|$)")
 """A word; in Chinese, Japanese and Korean a character counts as one."""
 ANSWERS = 40
 """The number of entries for which an answer has room (`streams.judge.messages.answer_limit`)."""

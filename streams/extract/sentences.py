@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from palimpsest.contracts.patterns import compile_later
 from palimpsest.streams.guard.data.patterns import any_of
 from palimpsest.streams.guard.data.tables import BUILT_IN
 
-_BREAK = re.compile(r"(?<=[.!?؟])\s+|(?<=[。！？])(?![」』）”！？])|\n+")
+_BREAK = compile_later(r"(?<=[.!?؟])\s+|(?<=[。！？])(?![」』）”！？])|\n+")
 _ABBREVIATIONS = (
     "approx aprox bspw bzw ca d.h dr dra e.g env evtl exkl geb ggf hr i.d.r i.e inkl mlle mme"
     " mr mrs ms nr núm p.ej prof sog sr sra st str tel u.a vgl vs z.b zzgl"
@@ -17,16 +18,16 @@ _ABBREVIATIONS = (
 _OF_ORDINALS = (
     "(?<!i )am|ab|bis|das|dem|den|der|des|die|im|jede[nrs]?|meine?n?|seit|und|unsere?n?|vom|zum|zur"
 )
-_GOES_ON = re.compile(
+_GOES_ON = compile_later(
     rf"(?:^|[^\w.])(?:{any_of(_ABBREVIATIONS)}|(?!i\b)[^\W\d_]"
     rf"|\b(?:{_OF_ORDINALS}) (?:\d{{1,2}}\. ?)?\d{{1,2}})\.$"
 )
 """The end of a part whose sentence goes on: *z.B.*, an initial or an ordinal (*am 3.*)."""
 _LONGEST_END = 24
 """Maximum number of characters of such an end."""
-_NEXT = re.compile(r"[^\W\d_]+")
-_ENDS_IN_A_DAY = re.compile(r"(?<![\w.,])\d{1,2}\.$")
-_ASKS = re.compile(
+_NEXT = compile_later(r"[^\W\d_]+")
+_ENDS_IN_A_DAY = compile_later(r"(?<![\w.,])\d{1,2}\.$")
+_ASKS = compile_later(
     r"""[?？؟][^\w?？؟.。"'”’»」』)）]*$|(?:です|でした|ます|ました|ません|でしょう|ましょう)か[。．.!！…]*$"""
     r"|[吗嗎][。.!！…]*$|(?:습|입|합)니까[.!…]*$"
 )
@@ -37,7 +38,7 @@ _OPENERS = (
     " sind habe hat kann où quand qui que quoi comment pourquoi quel quelle quels quelles est-ce"
     " qu'est-ce qu’est-ce dónde cuándo quién qué cómo cuál"
 ).split()
-_ONLY_ASKS = re.compile(
+_ONLY_ASKS = compile_later(
     rf"\W*(?:{any_of(_OPENERS)})\b"
     r"(?!.*(?:,|\b(?:I['’](?:m|ve)|I am|(?:that|because|since) (?:I|we|my|our)|remember|know)\b))"
     r"|(?!.*(?:[记記]住|覚えて[おくも]|기억))[^，,、]*(?:什么|什麼|哪|谁|誰|怎|几|吗|嗎"
@@ -46,7 +47,7 @@ _ONLY_ASKS = re.compile(
 )
 """How a question begins that states nothing, unlike *I live in Rome, where should I eat?*"""
 _FEW_WORDS = r"(?:\ [^\W\d]\S*){1,5}\s?[?？]"
-_ASKS_FOR_KNOWLEDGE = re.compile(
+_ASKS_FOR_KNOWLEDGE = compile_later(
     rf"""\W*(?:
         (?:do|can|could)\ you\ (?:still\ )?(?:know|remember|recall|tell\ me)\ (?:
             (?!.*\b(?:after|because|now|since|that)\b)(?:how|what|when|where|which|who|whose){_FEW_WORDS}

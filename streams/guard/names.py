@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 
 from palimpsest.contracts.names import SPEAKER, normalise_characters
+from palimpsest.contracts.patterns import compile_later
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.frame_words import VERBS
 from palimpsest.streams.guard.data.name_words import (
@@ -66,7 +67,7 @@ _FIRST = frozenset("i me my mine myself".split())
 _CONTRACTED = {"'m": " is", "'ve": " has", "'ll": " will", "'d like to": " would like to"}
 _OUGHT = frozenset("may might shall should shouldn't must mustn't".split())
 """Verbs of requirements: in these, *the user* is nobody in particular."""
-_REQUIRED = re.compile(
+_REQUIRED = compile_later(
     r"(?: (?:do|does|did)(?: not|n't))?(?: (?:has|have|had|needs?|is|am|was)|'m)(?: not)?"
     r"(?: (?:advised|allowed|asked|bound|encouraged|expected|forced|got|instructed|invited|meant"
     r"|obliged|prompted|required|supposed))? to\b"
@@ -74,7 +75,7 @@ _REQUIRED = re.compile(
 """The same in several words: *has to*, *is required to*."""
 _HEAD = r"(?=[.,]|\Z| (?:about|by|for|from|in|of|on|that|which|with)\b)"
 """What follows a noun to which no other is added: a *book editor* is no book."""
-_OPERATES = re.compile(
+_OPERATES = compile_later(
     r"(?: (?:will|would|can|cannot|can't|does not|doesn't|do not|don't))?(?: (?:already|only))?"
     r" (?:clicks?|taps?|(?:logs?|signs?) (?:in|on|out|up)|enters?|selects?|submits?|press(?:es)?"
     r"|scrolls?|swipes?|exists?|inherits? from|extends?"
@@ -86,7 +87,7 @@ _OPERATES = re.compile(
     r"\b|'s (?:credentials|input|password|permissions|session|token)\b"
 )
 """What the user of a program does and is: nobody in particular, either."""
-_TITLED = re.compile(
+_TITLED = compile_later(
     r" (?:am|is) an? (?:album|book|film|game|movie|musical|novel|play|poem|show|site|song|speech)"
     + _HEAD
 )
@@ -99,14 +100,14 @@ _FINITE = _THIRDS | VERBS
 _BARE = PLAIN | NO_NOUNS
 _NOT_PRESENT = OTHER_TIMES | NOT_VERBS
 _NO_NOUN = en.FINITE | en.PREPOSITIONS | en.CLAUSES | en.PASTS | VERBS | PRONOUNS
-_SAYS_MORE = re.compile(r"[?!\"“”«»()\[\]{}<>`\n\t]|[;:](?=\s)|[.](?=\s)")
+_SAYS_MORE = compile_later(r"[?!\"“”«»()\[\]{}<>`\n\t]|[;:](?=\s)|[.](?=\s)")
 """Signs of more than one plain sentence: a question, a quotation or an addition."""
-_ADDRESSES = re.compile(
+_ADDRESSES = compile_later(
     rf"\b{ADDRESS}(?=\s)|(?<= (?:at|in|of|to) )St\.(?= [A-Z])|\S+@\S+"
     rf"|\b[ap]\.m\.(?=\s)|\b(?:{any_of(NUMBERED)}) no\.(?=\s)|\b(?:{SHORT_MONTHS})\.(?= [1-9])"
 )
 """The full stop of *Dr.* or *St. Mary* ends no sentence, and a name in an email is ignored."""
-_POSSESSIVE = re.compile(r"\b(?:my|his|her|their)\b")
+_POSSESSIVE = compile_later(r"\b(?:my|his|her|their)\b")
 
 
 _AT = "(?:behind|in|on)"
@@ -140,10 +141,10 @@ def _owning(whose: str, *, user: bool) -> re.Pattern[str]:
             rf"\b(?:calls?|owes?|phones?|visits?) ({whose}) (?:{any_of(RELATED)})\b",
             rf"\b(?:building|built|grows?|planted) (?:[a-z]+ ){{1,3}}{_AT} ({whose}) {_HOME}",
         ]
-    return re.compile("|".join(ways))
+    return compile_later("|".join(ways))
 
 
-_ANOTHER = re.compile(r"[A-Z]")
+_ANOTHER = compile_later(r"[A-Z]")
 _OTHERS = (LIVING | PETS | TRADES | {"who", "that"}) - {"the"}
 """Words for others whose a possessive after them may be."""
 _OWN = _owning("his|her|their", user=False)
@@ -151,18 +152,18 @@ _USERS = _owning("their", user=True)
 _MY = _owning("my", user=True)
 _MEIN = frozenset("mein meine meinen meinem meiner meines mich mir".split())
 _FIRST_ELSEWHERE = {"ich": _MEIN, "je": FRENCH_MINE, "yo": SPANISH_MINE | THIRD_SPANISH.keys()}
-_MINE = re.compile("mein(?:e|en|em|er|es)? ", re.IGNORECASE)
-_SURELY_IS = re.compile(
+_MINE = compile_later("mein(?:e|en|em|er|es)? ", re.IGNORECASE)
+_SURELY_IS = compile_later(
     r"'s (?:(?:a|an) (?![a-z]+ing\b)|afraid of |allergic to |based in |fluent in |from [A-Z]"
     r"|married to |originally from )"
 )
 """Words before which *'s* after a name can only be *is*, neither *has* nor a possessive."""
-_SURELY_HAS = re.compile(r"'s got (?:an?|one|two|three|four|five|[0-9]+) ")
+_SURELY_HAS = compile_later(r"'s got (?:an?|one|two|three|four|five|[0-9]+) ")
 _UNITS_OF_TIME = frozenset("days hours minutes months weeks years".split())
 _WITH_NAMES = frozenset({"plays", "reads", "uses"})
 """Words that are verbs after *user* if a name follows: *User uses Stripe for invoices*."""
-_TIME_OF_DAY = re.compile(r"[0-9] ?[ap]m\b")
-_WORD = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
+_TIME_OF_DAY = compile_later(r"[0-9] ?[ap]m\b")
+_WORD = compile_later(r"[^\W_]+(?:['\-][^\W_]+)*")
 
 
 def called_alike(text: str, names: tuple[str, ...]) -> str | None:

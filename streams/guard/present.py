@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from palimpsest.contracts.patterns import compile_later
 from palimpsest.streams.guard.data.language_table import HAN, KANA
 from palimpsest.streams.guard.data.present_words import (
     CHINESE_LEADS_TO,
@@ -35,24 +36,24 @@ from palimpsest.streams.guard.turned import capitalised
 _MARKS = frozenset(
     word + sign for word in {*NOW.split("|"), *MOVED, *ENDED} for sign in ("", ",", ".", "!")
 )
-_WAS = [re.compile(f"{clause}[,;.] (?:(?:{JOINING}) )?") for clause in WAS]
-_BEGINS = re.compile(rf"(?i:(?:(?:{JOINING}) )?(?:{NOW})),? ")
-_BEGINS_IN_ENGLISH = re.compile(rf"(?i:{ENGLISH_NOW}),? ")
-_TURNED = re.compile(
+_WAS = [compile_later(f"{clause}[,;.] (?:(?:{JOINING}) )?") for clause in WAS]
+_BEGINS = compile_later(rf"(?i:(?:(?:{JOINING}) )?(?:{NOW})),? ")
+_BEGINS_IN_ENGLISH = compile_later(rf"(?i:{ENGLISH_NOW}),? ")
+_TURNED = compile_later(
     rf"(?i:(?:(?:{JOINING}) )?(?:{GERMAN_NOW})) ({GERMAN_VERB}) ({GERMAN_SUBJECT})"
 )
-_SPANISH_IS = re.compile(SPANISH_IS)
+_SPANISH_IS = compile_later(SPANISH_IS)
 
 
 def _compiled(leads_to: dict[str, str]) -> list[tuple[re.Pattern[str], str]]:
-    return [(re.compile(told), state) for told, state in leads_to.items()]
+    return [(compile_later(told), state) for told, state in leads_to.items()]
 
 
 _LEADS, _CHINESE_LEADS, _JAPANESE_LEADS = map(
     _compiled, (LEADS_TO, CHINESE_LEADS_TO, JAPANESE_LEADS_TO)
 )
-_KANA, _KANA_OR_HAN = re.compile(f"[{KANA}]"), re.compile(f"[{KANA}{HAN}]")
-_CHINESE_NOW, _JAPANESE_NOW = re.compile(CHINESE_NOW), re.compile(JAPANESE_NOW)
+_KANA, _KANA_OR_HAN = compile_later(f"[{KANA}]"), compile_later(f"[{KANA}{HAN}]")
+_CHINESE_NOW, _JAPANESE_NOW = compile_later(CHINESE_NOW), compile_later(JAPANESE_NOW)
 _STOPS = "。．.!！"
 LONGEST = 200
 """Maximum number of characters; a longer text is a story, and matching the patterns would take time

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from itertools import takewhile
 
+from palimpsest.contracts.patterns import compile_later
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.name_words import (
     AGENTS,
@@ -148,13 +149,15 @@ _SOMETIMES = (
 """When, where or with whom; in *goes running late*, *late* does not belong to the verb as in *runs
 late*."""
 _OFTEN = rf"(?: {_SOMETIMES}\b.*)?"
-_GOES = re.compile(rf" goes ({any_of(OUTDOORS)})({_OFTEN})")
-_ALLERGY = re.compile(rf" has an? ({any_of(ALLERGENS)}) allergy")
-_BEST = re.compile(r" likes ([\w'\-]+(?: [\w'\-]+){0,2}) best of all ([a-z]+s)")
-_PASTIME = re.compile(rf" (likes|loves|hates|enjoys|prefers) ({any_of(PASTIMES)})((?: [\w'\-]+)*)")
+_GOES = compile_later(rf" goes ({any_of(OUTDOORS)})({_OFTEN})")
+_ALLERGY = compile_later(rf" has an? ({any_of(ALLERGENS)}) allergy")
+_BEST = compile_later(r" likes ([\w'\-]+(?: [\w'\-]+){0,2}) best of all ([a-z]+s)")
+_PASTIME = compile_later(
+    rf" (likes|loves|hates|enjoys|prefers) ({any_of(PASTIMES)})((?: [\w'\-]+)*)"
+)
 _AFTER_A_VERB = en.PREPOSITIONS | en.PARTICLES | en.DETERMINERS | en.NUMBERS.keys() | OFTEN_DONE
-_ITEM = re.compile(r"[A-Z][a-zà-ÿ]+")
-_LISTED = re.compile(rf" speaks ((?:{_ITEM.pattern}, )*{_ITEM.pattern},? and {_ITEM.pattern})")
+_ITEM = compile_later(r"[A-Z][a-zà-ÿ]+")
+_LISTED = compile_later(rf" speaks ((?:{_ITEM.pattern}, )*{_ITEM.pattern},? and {_ITEM.pattern})")
 _PLACE = rf"({NAME}(?:, {NAME})?)"
 _TRADE = rf"((?:(?:[a-z\-]+|[A-Z]{{2}}) ){{0,3}}(?:{any_of(TRADES)})|freelance [a-z]+)"
 _TRAINED = (
@@ -204,7 +207,7 @@ _COUNT = f"(?:{any_of({'a', 'an', *en.NUMBERS})}|[0-9]+)"
 
 
 def _ways(*ways: tuple[str, str]) -> list[tuple[re.Pattern[str], str]]:
-    return [(re.compile(pattern), way) for pattern, way in ways]
+    return [(compile_later(pattern), way) for pattern, way in ways]
 
 
 _MEETING = "appointment|class|exam|lesson|meeting|rehearsal|shift|stand-?up"
@@ -601,4 +604,4 @@ _WAYS = {
 A pattern has to match all that follows the subject, so that nothing is left out.
 """
 _VERBS = any_of(_WAYS.keys() - {"'s"})
-_OF_SOMEBODY = re.compile(rf"('s (?:{_SOMEBODY})(?: {NAME})?)( (?:{_VERBS})\b.*)")
+_OF_SOMEBODY = compile_later(rf"('s (?:{_SOMEBODY})(?: {NAME})?)( (?:{_VERBS})\b.*)")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from palimpsest.contracts.patterns import compile_later
 from palimpsest.streams.guard.data.change_words import LEADS_TO, SINCE
 from palimpsest.streams.guard.data.name_words import THIRD
 
@@ -15,17 +16,17 @@ LONGEST = 200
 """Maximum number of characters of a text whose clauses are statements; a longer one is a story."""
 FEWEST = 3
 """Minimum number of words of a clause that states something."""
-_BETWEEN = re.compile(
+_BETWEEN = compile_later(
     r"(?:[,;:]|(?<=[a-z]{4})[.!])? (?:so|and|but|because) |[,;] |(?<=[a-z]{4})[.!] "
 )
-_TIME = re.compile(
+_TIME = compile_later(
     rf"^(?:{SINCE}),? |,? (?:{SINCE}|(?:as of|since) [^,;:0-9]+?)(?=[.!]?$)", re.IGNORECASE
 )
-_DOING = re.compile(r" (?:is|are) ([a-z]+ing)(?= [^ ])")
-_LEADS = [(re.compile(rf" (?:{told})(?= )"), f" {state}") for told, state in LEADS_TO.items()]
+_DOING = compile_later(r" (?:is|are) ([a-z]+ing)(?= [^ ])")
+_LEADS = [(compile_later(rf" (?:{told})(?= )"), f" {state}") for told, state in LEADS_TO.items()]
 _EMPLOYER = "'s employer is "
-_DOUBLED = re.compile(r"[^aeiou]*[aeiou][^aeiouwxy]")
-_ONE_CLAUSE = re.compile(r"[^,;:?]*")
+_DOUBLED = compile_later(r"[^aeiou]*[aeiou][^aeiouwxy]")
+_ONE_CLAUSE = compile_later(r"[^,;:?]*")
 
 
 def clauses(text: str) -> tuple[str, ...]:

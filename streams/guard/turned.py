@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 
 from palimpsest.contracts.names import SPEAKER
+from palimpsest.contracts.patterns import compile_later
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.name_words import (
     AT_HOME,
@@ -60,13 +61,13 @@ _TIMES = tuple(
     for begins in (f"{word} ", f"{word.lower()} ")
 )
 """How `_TIME` begins."""
-_WORD = re.compile(r"[^\W\d_]+(?:['\-][^\W\d_]+)*|[0-9]+")
-_GOES = re.compile(rf"(?:am|is) (?:flying|going|moving|travell?ing) to {NAME}")
-_EATS = re.compile(
+_WORD = compile_later(r"[^\W\d_]+(?:['\-][^\W\d_]+)*|[0-9]+")
+_GOES = compile_later(rf"(?:am|is) (?:flying|going|moving|travell?ing) to {NAME}")
+_EATS = compile_later(
     r"(?:bakes?|cooks?|drinks?|eats?|has|have|makes?|meets?|prefers?|takes?)"
     r" (?:an? )?[A-Za-z]+(?: [a-z]+)?"
 )
-_PREFERS = re.compile(r"prefers? ")
+_PREFERS = compile_later(r"prefers? ")
 _PLACES = ("at church", "at home", "at school", "at work", "in college", "in school")
 _SCARY = any_of(fear[0].upper() + fear[1:] for fear in FEARS)
 MOST_WORDS = 5
@@ -419,7 +420,7 @@ _NO_NAME |= {"who", "what", "somebody", "someone", "everybody", "everyone", "nob
 _NO_OBJECT = PRONOUNS | en.QUANTIFIERS | en.NEGATORS | en.CLAUSES | {"there", "this", "that"}
 _ACTIVE = {done: verb for verb, done in PASSIVES.items()}
 _NO_FRONT = en.PREPOSITIONS | en.FINITE | en.CLAUSES | en.NEGATORS | en.QUANTIFIERS | en.PARTICLES
-_TIME_FIRST = re.compile(rf"(?:{_TIME})\b")
+_TIME_FIRST = compile_later(rf"(?:{_TIME})\b")
 _COMMANDS = (
     "A ",
     "An ",

@@ -7,10 +7,10 @@ text without that part. Two texts of a frame share a key.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from palimpsest.contracts.patterns import compile_later
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.closed_class import CONTENT, ENGLISH, OTHERS
 from palimpsest.streams.guard.data.en import COLOURS, PERSONS, SHOWN, THINGS
@@ -74,12 +74,12 @@ _DAYS = frozenset(
 )
 """Weekdays and their plurals, which are values also before the subject: *montags*, *los martes*."""
 _CHINESE_FUNCTIONS = CHINESE_NO_VALUE | CHINESE_OTHERS
-_KANA, _KANA_OR_HAN = re.compile(f"[{KANA}]"), re.compile(f"[{KANA}{HAN}]")
+_KANA, _KANA_OR_HAN = compile_later(f"[{KANA}]"), compile_later(f"[{KANA}{HAN}]")
 _HIRAGANA = r"\u3041-\u309f"
-_ENDS = re.compile("[。．!！?？]")
-_DAY = re.compile("(?:毎週|隔週|今週|来週)?[月火水木金土日]曜日?")
+_ENDS = compile_later("[。．!！?？]")
+_DAY = compile_later("(?:毎週|隔週|今週|来週)?[月火水木金土日]曜日?")
 """In 月曜日の10時 the day is a value; otherwise a word before の is an owner, and no value."""
-_RUN = re.compile(rf"(?:(?:{JAPANESE_MAKERS})の)?[^{_HIRAGANA}\s、，。．.!！?？「」『』（）()]+")
+_RUN = compile_later(rf"(?:(?:{JAPANESE_MAKERS})の)?[^{_HIRAGANA}\s、，。．.!！?？「」『』（）()]+")
 """What may be a value in Japanese: no hiragana, in which particles and endings are written."""
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from palimpsest.contracts.patterns import compile_later
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.name_words import (
     COUNTED,
@@ -32,13 +33,13 @@ DAY_NAME = f"(?:{any_of(map(str.capitalize, en.WEEKDAYS))})"
 _WEEKDAYS = rf"({DAY_NAME}(?:(?:, {DAY_NAME})*,? and {DAY_NAME})?)"
 _OFTEN = r"\b(once|twice|(?:[a-z]+|[0-9]+) (?:times|days|hours|minutes|km|miles))"
 
-_SUM = re.compile(r"(?<=[$€£])[0-9]{1,3}(?:,[0-9]{3})+(?![\d,])(?!\.[0-9]{3})")
-_DATE = re.compile(
+_SUM = compile_later(r"(?<=[$€£])[0-9]{1,3}(?:,[0-9]{3})+(?![\d,])(?!\.[0-9]{3})")
+_DATE = compile_later(
     rf" (on|is|by|due|until|born|expires) (?:({MONTH}) {_DAY}|{_DAY}(?: of)? ({MONTH})){_YEAR}\Z"
 )
 _SHORT = {month[:3]: month for month in _MONTHS if month != "May"} | {"Sept": "September"}
 SHORT_MONTHS = any_of(_SHORT)
-_IN_FIGURES = re.compile(
+_IN_FIGURES = compile_later(
     r"(?<![\w/.\-])(?:(1[3-9]|2[0-9]|3[01])[/.](0?[1-9]|1[0-2])[/.]((?:19|20)[0-9]{2})"
     r"|((?:19|20)[0-9]{2})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
     r"|(?:(?<= by )|(?<= in )|(?<= from )|(?<= since )|(?<= until )|(?<= expires )"
@@ -46,18 +47,18 @@ _IN_FIGURES = re.compile(
     r"(0?[1-9]|1[0-2])/((?:19|20)[0-9]{2}))(?![\w/\-])"
 )
 """Dates such as *14/08/2019*, *2019-08-14* and *11/2027*; 04/05/2019 has two readings."""
-_SHORT_MONTH = re.compile(rf"(?<=[0-9]) ({SHORT_MONTHS})\b\.?|\b({SHORT_MONTHS})\b\.?(?= [1-9])")
+_SHORT_MONTH = compile_later(rf"(?<=[0-9]) ({SHORT_MONTHS})\b\.?|\b({SHORT_MONTHS})\b\.?(?= [1-9])")
 _AMOUNT = r"([$€£][0-9][0-9,]*(?:\.[0-9]+)?|\b[0-9][0-9.,]* [a-z]+)"
-_RATE = re.compile(rf"(?:{_OFTEN}|{_AMOUNT}) per (day|week|month|year|hour|lesson|person)\b")
-_SLASH = re.compile(rf"{_AMOUNT}/(day|week|month|year|hour)\b")
-_TIMES_A = re.compile(r"\b([1-9])x(?:/| a | per )(day|week|month|year)\b")
-_TWICE = re.compile(r"\btwo times (?=a (?:day|week|month|year)\b)")
-_WEEKLY = re.compile(rf" every (?:{_WEEKDAYS}(?=\Z| at [0-9])|weekend\Z)")
-_WEEKLY_PART = re.compile(
+_RATE = compile_later(rf"(?:{_OFTEN}|{_AMOUNT}) per (day|week|month|year|hour|lesson|person)\b")
+_SLASH = compile_later(rf"{_AMOUNT}/(day|week|month|year|hour)\b")
+_TIMES_A = compile_later(r"\b([1-9])x(?:/| a | per )(day|week|month|year)\b")
+_TWICE = compile_later(r"\btwo times (?=a (?:day|week|month|year)\b)")
+_WEEKLY = compile_later(rf" every (?:{_WEEKDAYS}(?=\Z| at [0-9])|weekend\Z)")
+_WEEKLY_PART = compile_later(
     rf" every ({DAY_NAME}|weekday|weekend) ({any_of(en.DAYTIMES)})(?=\Z| at [0-9])"
 )
 _NO_VERB = f"(?:{any_of(en.PREPOSITIONS)}|every)"
-_UNEVENLY = re.compile(
+_UNEVENLY = compile_later(
     rf"n't\b|\b(?:{any_of(en.NEGATORS | UNEVEN)}|[a-z]+ier)\b"
     rf"|\b(?!(?:{any_of(GOING)})\b)\w+ to (?!the\b|an?\b)[a-z]"
     r"|\b(?:enjoys|keeps|likes|loves|prefers|started|starts) [a-z]+ing\b"
@@ -69,49 +70,51 @@ _UNEVENLY = re.compile(
 """*Ada doesn't work every weekend* says that she works on some, *on weekends* that on none; so does
 *agreed to work every weekend*. *Is busier every weekend* compares one with the one before; *reads a
 book every weekend* counts books, and *plans every weekend* is about the weekends."""
-_DAILY = re.compile(rf"{_OFTEN} (daily|weekly|monthly)\b")
-_SUM_DAILY = re.compile(rf"{_AMOUNT} (daily|weekly|monthly)(?=\Z| for | in )")
-_TAKES_DAILY = re.compile(r"( takes .+) daily\Z")
+_DAILY = compile_later(rf"{_OFTEN} (daily|weekly|monthly)\b")
+_SUM_DAILY = compile_later(rf"{_AMOUNT} (daily|weekly|monthly)(?=\Z| for | in )")
+_TAKES_DAILY = compile_later(r"( takes .+) daily\Z")
 """Of a medicine; elsewhere *daily* may be a newspaper."""
-_DAY_BEFORE_TIME = re.compile(rf" at ([0-9]{{1,2}}(?::[0-9]{{2}})?(?: [ap]m)?) on ({DAY_NAME}s?)\Z")
+_DAY_BEFORE_TIME = compile_later(
+    rf" at ([0-9]{{1,2}}(?::[0-9]{{2}})?(?: [ap]m)?) on ({DAY_NAME}s?)\Z"
+)
 _PERIODS = {"daily": "day", "weekly": "week", "monthly": "month"}
 _PERIOD = "day|evening|month|morning|night|week|weekday|year"
-_A_NUMBER = re.compile(rf"[0-9]|\b(?:once|{'|'.join(en.NUMBERS)})\b")
-_COUNT = re.compile(
+_A_NUMBER = compile_later(rf"[0-9]|\b(?:once|{'|'.join(en.NUMBERS)})\b")
+_COUNT = compile_later(
     rf"\b(?:{'|'.join(en.NUMBERS)})"
     rf"(?= (?:(?:{'|'.join(sorted(PERHAPS_YOUNGER))}) )?(?:{'|'.join(sorted(COUNTED))})\b)"
     rf"|(?<=ther of )(?:{'|'.join(en.NUMBERS)})\Z"
 )
 _WORDS = (
-    (" each ", re.compile(rf"\beach(?= (?:{_PERIOD})\b)"), "every"),
-    ("Prof", re.compile(r"\bProf\b\.?(?= [A-Z])"), "Professor"),
-    ("television", re.compile(r"\btelevision\b"), "TV"),
-    ("cell", re.compile(r"\bcell ?phone\b"), "mobile phone"),
-    ("'s degree in ", re.compile(r"\b(bachelor|master)'s degree(?= in )"), r"\1's"),
-    ("blood group", re.compile(r"\bblood group\b"), "blood type"),
-    ("neg", re.compile(r"\b(AB|[ABO])[ -]neg(?:ative)?\b"), r"\1 negative"),
-    ("pos", re.compile(r"\b(AB|[ABO])[ -]pos(?:itive)?\b"), r"\1 positive"),
-    (" & ", re.compile(r" & "), " and "),
-    ("St. ", re.compile(r"\bSt\.(?= [A-Z])"), "St"),
-    ("physio", re.compile(r"\bphysio\b"), "physiotherapist"),
-    (" uni", re.compile(r"\b([A-Z]\w+) uni\b"), r"\1 University"),
-    (" no", re.compile(rf"\b({any_of(NUMBERED)}) no(?:\.|(?= (?:is|[0-9])))"), r"\1 number"),
+    (" each ", compile_later(rf"\beach(?= (?:{_PERIOD})\b)"), "every"),
+    ("Prof", compile_later(r"\bProf\b\.?(?= [A-Z])"), "Professor"),
+    ("television", compile_later(r"\btelevision\b"), "TV"),
+    ("cell", compile_later(r"\bcell ?phone\b"), "mobile phone"),
+    ("'s degree in ", compile_later(r"\b(bachelor|master)'s degree(?= in )"), r"\1's"),
+    ("blood group", compile_later(r"\bblood group\b"), "blood type"),
+    ("neg", compile_later(r"\b(AB|[ABO])[ -]neg(?:ative)?\b"), r"\1 negative"),
+    ("pos", compile_later(r"\b(AB|[ABO])[ -]pos(?:itive)?\b"), r"\1 positive"),
+    (" & ", compile_later(r" & "), " and "),
+    ("St. ", compile_later(r"\bSt\.(?= [A-Z])"), "St"),
+    ("physio", compile_later(r"\bphysio\b"), "physiotherapist"),
+    (" uni", compile_later(r"\b([A-Z]\w+) uni\b"), r"\1 University"),
+    (" no", compile_later(rf"\b({any_of(NUMBERED)}) no(?:\.|(?= (?:is|[0-9])))"), r"\1 number"),
 )
 """What a pattern contains, the pattern, and the word that replaces it."""
-_MAKERS = re.compile(
+_MAKERS = compile_later(
     r"\b(?:Apple (?=iPad|iPhone|iMac|MacBook)|Google (?=Pixel)|Lenovo (?=IdeaPad|ThinkPad)"
     r"|Samsung (?=Galaxy)|Sony (?=PlayStation|Xperia))"
 )
 """Makers before what nobody else makes."""
-_POUNDS = re.compile(r"(?<=[0-9]) ?lbs\b")
-_KILOS = re.compile(r"(?<=[0-9]) ?(?:kilos|kilograms)\b")
-_UNIT = re.compile(r"(?<![\w.,])([0-9]+(?:\.[0-9]+)?)(cm|g(?= of )|GB|kg|km|mg|ml|mm|TB)\b")
-_CURRENCY = re.compile(
+_POUNDS = compile_later(r"(?<=[0-9]) ?lbs\b")
+_KILOS = compile_later(r"(?<=[0-9]) ?(?:kilos|kilograms)\b")
+_UNIT = compile_later(r"(?<![\w.,])([0-9]+(?:\.[0-9]+)?)(cm|g(?= of )|GB|kg|km|mg|ml|mm|TB)\b")
+_CURRENCY = compile_later(
     r"(?<![\w.,])([0-9][0-9,]*(?:\.[0-9]+)?) (euros?|dollars|pounds)\b(?! (?:of|[A-Z]))"
 )
 _MONEY = PAYING | {word + "s" for word in PAYING}
 _SIGNS = {"euro": "€", "euros": "€", "dollars": "$", "pounds": "£"}
-_INCH = re.compile(r"(?<=[0-9]) inch(?= [A-Za-z])")
+_INCH = compile_later(r"(?<=[0-9]) inch(?= [A-Za-z])")
 
 
 def as_written(said: str) -> str:

@@ -19,22 +19,23 @@ from typing import Any, Final, NamedTuple
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.extras import require_extra
+from palimpsest.contracts.patterns import compile_later
 from palimpsest.streams.core.mentions import ELIDED
 from palimpsest.streams.search.content import HAN, KANA, STOPWORDS
 
 HANGUL = r"\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
-_RUN = re.compile(
+_RUN = compile_later(
     rf"(?P<korean>[{HANGUL}]+)|(?P<unspaced>[{HAN}{KANA}]+)|(?P<word>[^\W_{HAN}{KANA}{HANGUL}]+(?:['’][^\W_]+)*)"
 )
-CJK = re.compile(f"[{HAN}{KANA}{HANGUL}]+")
-UNSPACED = re.compile(f"[{HAN}{KANA}]")
-HAN_CHARACTER = re.compile(f"[{HAN}]")
-_KANA = re.compile(f"[{KANA}]")
-_HIRAGANA = re.compile("[\u3041-\u309f]+")
-_UNIT = re.compile(rf"\d[{HAN}][\u3041-\u309f]")
-_NUMERAL = re.compile("[〇零一二三四五六七八九十百千万萬億亿兆两兩]+")
+CJK = compile_later(f"[{HAN}{KANA}{HANGUL}]+")
+UNSPACED = compile_later(f"[{HAN}{KANA}]")
+HAN_CHARACTER = compile_later(f"[{HAN}]")
+_KANA = compile_later(f"[{KANA}]")
+_HIRAGANA = compile_later("[\u3041-\u309f]+")
+_UNIT = compile_later(rf"\d[{HAN}][\u3041-\u309f]")
+_NUMERAL = compile_later("[〇零一二三四五六七八九十百千万萬億亿兆两兩]+")
 """What a dictionary takes for one number: it reads 五十 in 周五十点."""
-_ELIDED = re.compile(ELIDED.replace("'", "['’]"))
+_ELIDED = compile_later(ELIDED.replace("'", "['’]"))
 _NEGATIONS: Final = frozenset({"ない", "ぬ", "ん"})
 """Japanese auxiliaries that are kept: without them, a text would say the opposite."""
 _REMEMBERED = 1024

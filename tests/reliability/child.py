@@ -6,6 +6,7 @@ what is costly is imported once. It tells `started PID` and `ended PID STATUS`, 
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import selectors
@@ -27,6 +28,7 @@ from palimpsest.api import statements, store
 from palimpsest.backends import reader, upkeep
 from palimpsest.cli import main as cli
 from palimpsest.cli.index import LISTED
+from palimpsest.contracts import patterns
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.light import serializer
 from palimpsest.jobs import questions as store_questions
@@ -43,8 +45,10 @@ from tests.light import learn_views, lighten, write_views
 from tests.stub_engine import load_stub
 
 LATER = (
-    *("lancedb.query", "numpy.ma", "pyarrow.parquet", "rich.table", "rich.tree"),
+    *("importlib.readers", "lancedb.query", "numpy.ma", "onnxruntime", "pyarrow.parquet"),
+    *("rich.table", "rich.tree", "typer._adapters", "typer._click.decorators"),
     *("palimpsest.cli.rendering", "palimpsest.cli.explaining", "palimpsest.settings.settings"),
+    "palimpsest.streams.search.cosine.kernel_graphs",
 )
 """What a command imports when it is carried out, beside its own module."""
 COSTLY = {"verifier": "anthropic", "serve": "palimpsest.server_process.run"}
@@ -108,6 +112,8 @@ def _prepare() -> None:
         import_module(module)
     for kind in get_args(AnyEvent):
         serializer(kind)
+    for pattern in [one for one in gc.get_objects() if isinstance(one, patterns._Pattern)]:
+        assert pattern.search  # compiles it
     warnings.filterwarnings("ignore", message="lancedb fork support")
     typer.main.get_command(cli.app)
 
@@ -121,6 +127,8 @@ def _started(plan: Plan, live: Callable[[Plan], int]) -> int:
     for word, module in COSTLY.items():
         if any(word in words for words in plan["commands"]):
             import_module(module)  # seconds, once, for it and all after it
+    for words in plan["commands"]:
+        vars(typer.main.get_command(cli.app))["commands"].get(words[0])  # builds it
     pid = os.fork()
     if pid:
         _print(f"started {pid}")

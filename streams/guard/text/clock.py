@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from palimpsest.contracts.patterns import compile_later
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.patterns import any_of
 
@@ -14,13 +15,13 @@ _HOUR = f"(?:{any_of(_HOURS)}|1[0-2]|[1-9])"
 _AFTER_AT = r"(?=\Z| (?:every|in the|on|to)\b)"
 """What follows an hour: *at six* at the end or before *on Mondays*, not before *schools*."""
 
-_CLOCK = re.compile(r"\b(1[0-2]|[1-9])(?::00|(:[0-5][0-9]))? ?([AaPp])\.?[Mm]\b\.?(?!\w)")
-_PAST = re.compile(rf"\b(half past|(?:a )?quarter past) ({_HOUR})\b(?!:)")
-_HOUR_IN_WORDS = re.compile(rf"\bat ({any_of(_HOURS)})(?: o'clock)?{_AFTER_AT}")
-_O_CLOCK = re.compile(rf"\bat ({_HOUR}) o'clock{_AFTER_AT}")
-_FULL_HOUR = re.compile(rf"\bat (1[0-2]|[1-9]):00{_AFTER_AT}")
-_OF_24 = re.compile(r"\bat (1[3-9]|2[0-3]):([0-5][0-9])(?![\d:.])")
-_IN_THE = re.compile(
+_CLOCK = compile_later(r"\b(1[0-2]|[1-9])(?::00|(:[0-5][0-9]))? ?([AaPp])\.?[Mm]\b\.?(?!\w)")
+_PAST = compile_later(rf"\b(half past|(?:a )?quarter past) ({_HOUR})\b(?!:)")
+_HOUR_IN_WORDS = compile_later(rf"\bat ({any_of(_HOURS)})(?: o'clock)?{_AFTER_AT}")
+_O_CLOCK = compile_later(rf"\bat ({_HOUR}) o'clock{_AFTER_AT}")
+_FULL_HOUR = compile_later(rf"\bat (1[0-2]|[1-9]):00{_AFTER_AT}")
+_OF_24 = compile_later(r"\bat (1[3-9]|2[0-3]):([0-5][0-9])(?![\d:.])")
+_IN_THE = compile_later(
     r"\bat (?:([1-9]|1[01])(:[0-5][0-9])? in the (morning)"
     r"|([1-9]|1[01])(:[0-5][0-9])? in the (?:afternoon|evening))\b"
 )

@@ -9,17 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-HANGUL = re.compile("[\uac00-\ud7a3]")
+from palimpsest.contracts.patterns import compile_later
+
+HANGUL = compile_later("[\uac00-\ud7a3]")
 LONGEST = 80
 """A longer text tells a story or reports several things."""
 _OWNER = ("나", "저")
-_NOW = re.compile(r"(?<!\S)(?:이제는?|지금은|현재는?|요즘은?) ")
-_NEGATES = re.compile(r"(?<!\S)(?:안|못) |않|없|아니|[?？]")
-_ADDING = re.compile(
+_NOW = compile_later(r"(?<!\S)(?:이제는?|지금은|현재는?|요즘은?) ")
+_NEGATES = compile_later(r"(?<!\S)(?:안|못) |않|없|아니|[?？]")
+_ADDING = compile_later(
     "좋아|싫어|사랑|먹|마시|마신|마셔|읽|본다|봤|듣|배우|배운|가르|말하|말한|산다고|샀|키우|키운|만나|만났"
     "|안다|연주|친다|원하|원한|즐긴|즐겨|방문|복용|(?<!\\S)(?:간다|갔다)"
 )
-_DOING = re.compile("공부|[을를] [한했]다")
+_DOING = compile_later("공부|[을를] [한했]다")
 """Somebody may do several things, but *somewhere* they do one."""
 _WHERE = r"((?:\S+[은는이가] )?)(?:최근에? |얼마 전에? |방금 )?(\S+?)"
 _SUM = r"((?:\S+의 |내 |제 )?\S+?)[이가은는] ((?:\d|[일이삼사오육칠팔구]?[십백천만])[^,.]*?)"
@@ -30,8 +32,8 @@ _LEADS_TO = {
     rf"{_SUM}(?:으로|로) (?:올랐|내렸|바뀌었|변경되었)(?:다|어요?|습니다)": r"\1는 \2이다",
     r"((?:\S+의 |내 |제 )?)새(?:로운)? (\S+[은는] .+)": r"\1\2",
 }
-_LEADS = [(re.compile(told), state) for told, state in _LEADS_TO.items()]
-_CHANGED = re.compile(r"이사|이직|바뀌|바꿨|변경|옮겼|올랐|내렸|(?<!\S)(?:이제|새|더 이상)")
+_LEADS = [(compile_later(told), state) for told, state in _LEADS_TO.items()]
+_CHANGED = compile_later(r"이사|이직|바뀌|바꿨|변경|옮겼|올랐|내렸|(?<!\S)(?:이제|새|더 이상)")
 _PLAIN = {
     r"(?:합니다|해요|하고 있(?:다|어요?|습니다))": "한다",
     r"(?:삽니다|살아요?|살고 있(?:다|어요?|습니다))": "산다",
@@ -42,7 +44,7 @@ _PLAIN = {
     r"있(?:어요?|습니다)": "있다",
     r"(?:이에요|예요|입니다|이다)": "다",
 }
-_POLITE = [(re.compile(f"{told}$"), plain) for told, plain in _PLAIN.items()]
+_POLITE = [(compile_later(f"{told}$"), plain) for told, plain in _PLAIN.items()]
 _ONE = tuple(
     (
         "이름 생일 주소 번호 전화번호 직업 직장 회사 월세 집세 연봉 월급 키 몸무게 혈액형 고향"
@@ -50,14 +52,14 @@ _ONE = tuple(
     ).split()
 )
 """Things of which somebody has one, so that what they are is a value."""
-_PARTICLE = re.compile(r"(\S+?)(에서|에게|으로|에|로|을|를|마다|부터|까지)")
+_PARTICLE = compile_later(r"(\S+?)(에서|에게|으로|에|로|을|를|마다|부터|까지)")
 _SAME = {"으로": "로", "를": "을"}
-_COUNTED = re.compile(r"[월화수목금토일]요일|\d\S*|한|두|세|네|다섯|여섯|일곱|여덟|아홉|열")
+_COUNTED = compile_later(r"[월화수목금토일]요일|\d\S*|한|두|세|네|다섯|여섯|일곱|여덟|아홉|열")
 """Weekdays and numbers, which are values also without a particle."""
-_COPULA = re.compile(
+_COPULA = compile_later(
     "(?<![있없하한했었았큰크작많좋싫높낮멀깝쁘답들쉽렵춥덥볍겁짧넓좁롭색])(?<!아프|고프|슬프|빠르|다르|비싸)다$"
 )
-_AMOUNT = re.compile(r"\d\S*[천만억]|\d+")
+_AMOUNT = compile_later(r"\d\S*[천만억]|\d+")
 LONGEST_VALUE = 2
 """Maximum number of words of what somebody's only thing is."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import dropwhile, pairwise
 
+from palimpsest.contracts.patterns import compile_later
 from palimpsest.streams.guard.data.closed_class import (
     AMBIGUOUS,
     BEHIND_NAMES,
@@ -35,8 +35,8 @@ _PROOF -= SHARED - {"the", "and", "from"}
 _FOLLOW_NAMES = BEHIND_NAMES | (_PROOF - ENGLISH)
 
 
-_KANA, _HAN_OR_KANA = re.compile(f"[{KANA}]"), re.compile(f"[{HAN}{KANA}]")
-_HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")
+_KANA, _HAN_OR_KANA = compile_later(f"[{KANA}]"), compile_later(f"[{HAN}{KANA}]")
+_HANGUL = compile_later("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")
 
 
 def language_of(words: Sequence[str], text: str, tables: Tables = BUILT_IN) -> Language | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from palimpsest.contracts.patterns import compile_later
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.frame_words import HEADINGS, NO_VALUE, VERBS
 from palimpsest.streams.guard.data.name_words import (
@@ -27,39 +28,39 @@ from palimpsest.streams.guard.data.name_words import (
 )
 from palimpsest.streams.guard.data.patterns import any_of
 
-_LABEL = re.compile(r"([A-Za-z][a-zA-Zé\-]*(?: [a-zé\-]+){0,2}): (\S.*)")
+_LABEL = compile_later(r"([A-Za-z][a-zA-Zé\-]*(?: [a-zé\-]+){0,2}): (\S.*)")
 _NO_LABEL = HEADINGS | NO_VALUE | VERBS | TIMES | en.ARTICLES | en.WEEKDAYS | en.POSSESSIVES
 MOST_OF_A_VALUE = 7
 """Maximum number of words after a label; more are a text under a heading."""
-_STATE = re.compile(rf"(?:{any_of(STATE_NOTES)})(?: .+)?", re.IGNORECASE)
-_ALONE = re.compile(r"(?:lactose|gluten) intolerant|left-handed|right-handed|vegan|vegetarian")
-_JOB = re.compile(
+_STATE = compile_later(rf"(?:{any_of(STATE_NOTES)})(?: .+)?", re.IGNORECASE)
+_ALONE = compile_later(r"(?:lactose|gluten) intolerant|left-handed|right-handed|vegan|vegetarian")
+_JOB = compile_later(
     rf"((?:[a-z]+ ){{0,2}}(?:{any_of(TRADES)}))(?:(?:,| at) ([A-Z][\w'\-]*(?: [A-Z][\w'\-]*)*))?"
 )
-_LANGUAGE = re.compile(r"[A-Z][a-z]+")
+_LANGUAGE = compile_later(r"[A-Z][a-z]+")
 _PET = rf"(?P<pet>(?:(?:{any_of(COATS)}) )?(?:{any_of(PETS)}))"
-_PET_FIRST = re.compile(rf"{_PET}, (?P<name>[A-Z][a-z]+)", re.IGNORECASE)
-_NAME_FIRST = re.compile(rf"(?P<name>[A-Z][a-z]+), (?:an? )?{_PET}")
-_OF_KIN = re.compile(
+_PET_FIRST = compile_later(rf"{_PET}, (?P<name>[A-Z][a-z]+)", re.IGNORECASE)
+_NAME_FIRST = compile_later(rf"(?P<name>[A-Z][a-z]+), (?:an? )?{_PET}")
+_OF_KIN = compile_later(
     rf"(?:{any_of(PEOPLE | {'boyfriend', 'girlfriend'})})(?: [A-Z][a-z]+)?"
     rf" (?:{any_of(PLAIN | {'is', 'works'})}) .+"
 )
 """Small letters only: *Sister Mary is a nun* is not about a sister of the owner's."""
-_OF_PAPERS = re.compile(rf"(?:{any_of(LASTING)}) (?:expires|runs out|is valid until) .+")
-_OF_VALUE = re.compile(
+_OF_PAPERS = compile_later(rf"(?:{any_of(LASTING)}) (?:expires|runs out|is valid until) .+")
+_OF_VALUE = compile_later(
     r"(blood type|blood group|shoe size) ((?:A|AB|B|O) [a-z]+|[0-9.]+)", re.IGNORECASE
 )
-_AILS = re.compile(rf"(?:{any_of(ALLERGENS)}) allergy|(?:lactose|gluten) intolerance")
-_DOING = re.compile(
+_AILS = compile_later(rf"(?:{any_of(ALLERGENS)}) allergy|(?:lactose|gluten) intolerance")
+_DOING = compile_later(
     rf"(?:currently )?(?:learning (?:[A-Z][a-z]+|to (?:{any_of(SKILLS)}))"
     r"|saving (?:up )?for an? [a-z ]+|training for an? (?:[a-z]+ )?(?:marathon|triathlon))"
 )
-_DID = re.compile(r"[Gg](?:raduated from|rew up in) [A-Z].*")
-_YEAR = re.compile(r"(.+) \(((?:19|20)[0-9]{2})\)")
+_DID = compile_later(r"[Gg](?:raduated from|rew up in) [A-Z].*")
+_YEAR = compile_later(r"(.+) \(((?:19|20)[0-9]{2})\)")
 """A make with its year: *Ford Fiesta (2012)* is a *2012 Ford Fiesta*."""
 _NO_ALLERGEN = frozenset({"no", "none", "unknown", "not", "nothing"})
-_ON_DAYS = re.compile(rf"(?:{any_of(map(str.capitalize, en.WEEKDAYS))})s\b.*")
-_NOT = re.compile(r"(?:doesn't|does not) (?:drink|eat|smoke) .+")
+_ON_DAYS = compile_later(rf"(?:{any_of(map(str.capitalize, en.WEEKDAYS))})s\b.*")
+_NOT = compile_later(r"(?:doesn't|does not) (?:drink|eat|smoke) .+")
 
 
 def said_in_note(note: str) -> str | None:

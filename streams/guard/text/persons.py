@@ -7,8 +7,7 @@ sentence can only be about a person.
 
 from __future__ import annotations
 
-import re
-
+from palimpsest.contracts.patterns import compile_later
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.name_words import (
     ADVERBS,
@@ -86,14 +85,14 @@ _KIN = (
 _OWNED = _KIN | PETS | BELONGINGS | frozenset(words.partition(" ")[0] for words in UNIQUE)
 _NO_ADJECTIVE = en.PREPOSITIONS | en.FINITE | en.CLAUSES
 _PLURAL = frozenset({"are", "were"})
-_NUMBER = re.compile(r"is [0-9]+")
+_NUMBER = compile_later(r"is [0-9]+")
 _DAYS = "|".join(day.capitalize() for day in sorted(en.WEEKDAYS | en.MONTHS))
 _NAME = rf"(?!(?:{_DAYS})\b)[A-Z]"
 _PLACE = rf"(?:(?:the|an?) (?:[a-z\-]+ ){{1,3}}(?:at|in|of) )?(?:the )?{_NAME}"
 _SOME = rf"(?:an?|no|(?:{any_of(en.NUMBERS)})|[0-9]+)"
 _ADJECTIVES = rf"(?:[a-z\-]+ ){{0,{MOST_ADJECTIVES}}}"
 _THEIR = "(?:her|his|their)"
-_MEETS = re.compile(rf"has (?:an? )?{_ADJECTIVES}(?:{any_of(MEETINGS)})\b")
+_MEETS = compile_later(rf"has (?:an? )?{_ADJECTIVES}(?:{any_of(MEETINGS)})\b")
 _IS = "|".join(
     (
         r"(?:lactose|gluten)[ \-]intolerant",
@@ -164,9 +163,9 @@ _VERBS = (
     rf"(?:broke|sprained|tore) {_THEIR} ",
     rf"(?:bought|purchased|adopted) an? {_ADJECTIVES}(?:{any_of(PETS | THINGS)})\b",
 )
-_OF_A_FIRM = re.compile(
+_OF_A_FIRM = compile_later(
     r"(?:is (?:based|employed|going|hoping|intending|planning|saving)|was born|hopes|intends|lives"
     r"|moved|owns|plans|plays|rides|suffers|wants|works|would) "
 )
 """What is said of firms as well: *Chase plans to buy a bank*."""
-_DOES = re.compile("|".join(f"(?:{verb})" for verb in _VERBS))
+_DOES = compile_later("|".join(f"(?:{verb})" for verb in _VERBS))

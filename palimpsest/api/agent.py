@@ -28,7 +28,7 @@ from palimpsest.queries.find import Plan
 from palimpsest.queries.hiding import forgotten_texts, without, without_texts
 from palimpsest.queries.ids import forgetting_of
 from palimpsest.queries.triangles import Triangle
-from palimpsest.queries.undoing import OF_A_PERSON, OF_ANOTHER
+from palimpsest.queries.undoing import OF_A_PERSON, OF_ANOTHER, offered
 from palimpsest.queries.why import Explanation, WhyNot
 
 if TYPE_CHECKING:
@@ -205,5 +205,7 @@ class Agent:
         return self._store.compact_session(self.owner_id, session_id, actor=self._actor)
 
     def _seen(self, answer: Answer) -> Answer:
-        """An answer without forgotten texts."""
-        return without(answer, forgotten_texts(self._store.reader.ledger(self.owner_id)))
+        """An answer without forgotten texts, and without an `undo` that is for people only."""
+        reader = self._store.reader
+        answer = offered(reader, answer, self.owner_id, self._actor)
+        return without(answer, forgotten_texts(reader.ledger(self.owner_id)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import takewhile
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar, cast
 from uuid import UUID
 
 from palimpsest.backends.reader import Reader
@@ -68,6 +68,7 @@ from palimpsest.streams.core.separations import separation, statement_on
 from palimpsest.streams.write.answered import answer_of, digest_of
 
 Way = Literal["undo", "redo"]
+Answer = TypeVar("Answer")
 Some = TypeVar("Some", Reinstated, Restored)
 AboutJoins = TypeVar("AboutJoins", UnmergeRequest, ReinstateRequest)
 
@@ -75,6 +76,7 @@ OF_ANOTHER = "another agent forgot it: only that one or a person can bring it ba
 OF_A_PERSON = "a person stated this, and only a person can take it back"
 """Why an agent may not undo something."""
 
+_SEVERAL = "it reversed several joins: `undo` each by its event"
 _NOTHING = "it changed no memory: there is nothing to undo"
 INSTEAD: Mapping[type[AnyEvent], str] = {
     Confirmed: "a confirmation changed no memory: `unmerge` its decision if it is wrong",
@@ -144,6 +146,19 @@ def request_for(
     if by == "agent":
         _require_agent_may_ask(reader, request, actor)
     return request
+
+
+def offered(reader: Reader, answer: Answer, owner_id: str, actor: str | None) -> Answer:
+    """An agent's answer without an `undo` that is for people only."""
+    name = answer.get("undo") if isinstance(answer, dict) else None
+    if name is not None:
+        try:
+            request_for(reader, "undo", name, by="agent", owner_id=owner_id, actor=actor)
+        except RefusedError as refused:
+            if refused.reason == "outranked" or refused.detail == _SEVERAL:
+                kept = {field: value for field, value in answer.items() if field != "undo"}
+                return cast("Answer", kept)
+    return answer
 
 
 def escalated(reader: Reader, request: AboutJoins) -> AboutJoins:
@@ -383,9 +398,7 @@ class _Naming:
             joins = JoinSelection(owner_id=owner_id, cause=cause)
             return ReinstateManyRequest(selection=joins, **self.said)
         if len(named) > 1:
-            raise RefusedError(
-                "not_undoable", "it reversed several joins: `undo` each by its event"
-            )
+            raise RefusedError("not_undoable", _SEVERAL)
         return self._reinstating(named[0].id) if named else None
 
     def redo(self, event: AnyEvent) -> Request[Any]:

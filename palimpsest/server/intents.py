@@ -59,7 +59,7 @@ from palimpsest.queries.hiding import forgotten_texts, without, without_texts
 from palimpsest.queries.ids import SHORTEST, bare
 from palimpsest.queries.memories import require_future, to_expire
 from palimpsest.queries.triangles import Triangle
-from palimpsest.queries.undoing import Way
+from palimpsest.queries.undoing import Way, offered
 from palimpsest.queries.why import Explanation, WhyNot
 from palimpsest.server.bodies import OwnSelection
 from palimpsest.server.callers import Caller
@@ -555,8 +555,10 @@ class Intents:
             raise other_request()
 
     def _as_seen(self, store: Palimpsest, ask: Callable[[Palimpsest], Answer]) -> Answer:
-        """An answer for this caller: an agent sees no forgotten texts."""
+        """An answer for this caller: an agent sees no forgotten texts, and no `undo` of others."""
         answer = ask(store)
+        if self._speaker == "agent":
+            answer = offered(store.reader, answer, self.owner_id, self._caller.name)
         if self._shows_forgotten:
             return answer
         ledger = store.reader.ledger(self.owner_id)

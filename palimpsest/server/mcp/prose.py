@@ -288,7 +288,7 @@ def got(memory: Answer) -> list[ProseLine]:
     return lines
 
 
-def told(history: Answer) -> list[ProseLine]:
+def told(history: Answer, *, for_agent: bool) -> list[ProseLine]:
     """The events of a memory, one per line."""
     which = f"{short(history['memory_id'])}, version {history['version']}"
     lines = [_ours(f"Events of memory {which}, oldest first:")]
@@ -296,7 +296,9 @@ def told(history: Answer) -> list[ProseLine]:
         by = "".join(
             f", {name} {quoted(event[name])}" for name in ("actor", "because") if event.get(name)
         )
-        happened = f"- {when(event['decided_at'])} {event['did']}{by}{_undone_by(event)}"
+        happened = f"- {when(event['decided_at'])} {event['did']}{by}"
+        if not (for_agent and event.get("rank") == "person"):
+            happened += _undone_by(event)
         text = event.get("text") or event.get("face")
         if text is None:
             lines.append(_ours(happened))

@@ -788,3 +788,31 @@ def test_a_request_that_a_partition_refused_first_is_undone_by_what_another_did(
     with Palimpsest.open(tmp_path / "following") as following:
         following.undo(name)
         assert living(following) == was
+
+
+def test_an_agent_is_offered_no_undo_that_only_a_person_may_use(memories: Palimpsest) -> None:
+    ada = memories.agent("ada", actor="bot")
+    ids = four(memories)
+    changed = ada.update(ids[0], "The ferry leaves at one")
+    gone = ada.forget(ids[1])
+    back = ada.restore(gone["forgotten"])
+    assert (back["restored"], "undo" in back) == ([ids[1]], False)
+    again = ada.forget(ids[1])
+    assert "undo" not in ada.undo(again["undo"])
+    assert "undo" not in ada.undo(changed["undo"]), "`redo` takes it back, by the first id"
+    done_again = ada.redo(changed["undo"])
+    assert ada.undo(done_again["undo"])["memories"][0]["face"] == TEXTS[0]
+
+
+def test_an_agent_is_offered_no_undo_of_several_reversals_at_once(memories: Palimpsest) -> None:
+    texts = (f"{TEXTS[0]}, she said to her brother", f"{TEXTS[0]}, she said to her brother.")
+    one, *others = [
+        say(memories, text) for text in (*texts, texts[1].replace("at noon", "at  noon"))
+    ]
+    edges = memories.reader.ledger("ada").edges.values()
+    assert len([edge for edge in edges if edge.standing]) == len(others)
+    done = memories.agent("ada").unmerge(memory_id=one)
+    assert len(done["reversed"]) > 1
+    assert "undo" not in done
+    for decision in done["reversed"]:
+        assert memories.agent("ada").reinstate(decision)["reinstated"]

@@ -590,6 +590,21 @@ def test_a_history_names_the_id_that_undoes_each_change(served: Use[None]) -> No
     served(used)
 
 
+def test_a_history_offers_an_agent_no_undo_of_a_persons_join(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        goat, bees = [
+            (await server.add(text))["memory_id"] for text in ("Ada keeps a goat", "Ben has bees")
+        ]
+        await server.twin.merge(goat, bees)
+        for name, offers in (("ada", False), ("grace", True)):
+            async with client(server, name=name) as made:
+                told = await read(made, "memory_history", memory_id=goat)
+                [line] = [one for one in told.splitlines() if "a person" in one]
+                assert ("undo with id" in line) is offers, line
+
+    served(used)
+
+
 def test_an_error_lists_required_fields_first(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         async with client(server) as made:

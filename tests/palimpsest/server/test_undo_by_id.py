@@ -107,7 +107,9 @@ def test_an_agents_change_is_undone_done_again_and_undone(served: Use[None]) -> 
             assert again.json() == first.json()
             assert await told(server) == wanted
         gone = (await server.ask("DELETE", path)).json()
-        assert (await server.ask("POST", UNDO, {"id": gone["undo"]})).status_code == 200
+        back = await server.ask("POST", UNDO, {"id": gone["undo"]})
+        assert back.json()["restored"] == [ids[0]]
+        assert "undo" not in back.json(), "only a person may hide it again by that id"
         assert await told(server) == was
 
     served(used)

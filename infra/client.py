@@ -8,7 +8,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,56 @@ def _type(schema: Schema) -> str:
             return "Any"
 
 
+@dataclass(frozen=True, slots=True)
+class _Arguments:
+    """The arguments of an operation, by where they are sent; `must` names the required ones."""
+
+    ids: Sequence[str]
+    query: Mapping[str, Schema]
+    body: Mapping[str, Schema]
+    must: frozenset[str]
+    writes: bool
+
+    @classmethod
+    def of(cls, operation: Schema, schemas: Mapping[str, Schema]) -> _Arguments:
+        listed = operation["parameters"]
+        query = {one["name"]: one for one in listed if one["in"] == "query"}
+        body = _body(operation, schemas)
+        must = [name for name, one in query.items() if one["required"]]
+        return cls(
+            ids=[one["name"] for one in listed if one["in"] == "path"],
+            query={name: one["schema"] for name, one in query.items()},
+            body=body.get("properties", {}),
+            must=frozenset([*must, *body.get("required", ())]),
+            writes=any(one["name"] == "Idempotency-Key" for one in listed),
+        )
+
+    def declared(self) -> str:
+        """The parameters of the method, the required ones first."""
+        kinds = {name: _type(of) for name, of in {**self.query, **self.body}.items()}
+        named = [f"{name}: {kind}" for name, kind in kinds.items() if name in self.must]
+        named += [
+            f"{name}: {_or_none(kind)} = None"
+            for name, kind in kinds.items()
+            if name not in self.must
+        ]
+        if self.writes:
+            named.append("key: str | None = None")
+        taken = ["self", *(f"{name}: str" for name in self.ids)]
+        return ", ".join([*taken, "*", *named] if named else taken)
+
+    def sent(self) -> str:
+        """The arguments of the request, after its method and path."""
+        given = {
+            "ids": _dict(self.ids),
+            "query": _dict(self.query),
+            "body": _dict(self.body),
+            "key": "key" if self.writes else "",
+            "writes": "True" if self.writes else "",
+        }
+        return "".join(f", {name}={value}" for name, value in given.items() if value)
+
+
 def _call(
     method: str,
     path: str,
@@ -173,43 +224,19 @@ def _call(
     *,
     asynchronous: bool,
 ) -> str:
-    listed = operation["parameters"]
-    ids = [one["name"] for one in listed if one["in"] == "path"]
-    query = {one["name"]: one for one in listed if one["in"] == "query"}
-    writes = any(one["name"] == "Idempotency-Key" for one in listed)
-    body = _body(operation, schemas)
-    fields: Mapping[str, Schema] = body.get("properties", {})
-    must = {*body.get("required", ()), *(name for name, one in query.items() if one["required"])}
-    kinds = {name: _type(one["schema"]) for name, one in query.items()}
-    kinds |= {name: _type(schema) for name, schema in fields.items()}
-    named = [f"{name}: {kind}" for name, kind in kinds.items() if name in must]
-    named += [
-        f"{name}: {kind if 'None' in kind.split(' | ') else f'{kind} | None'} = None"
-        for name, kind in kinds.items()
-        if name not in must
-    ]
-    named += ["key: str | None = None"] if writes else []
-    taken = ["self", *(f"{name}: str" for name in ids), *(["*", *named] if named else [])]
-    head = "async def" if asynchronous else "def"
-    given = {
-        "ids": _dict(ids),
-        "query": _dict(query),
-        "body": _dict(fields) if body else "",
-        "key": "key" if writes else "",
-    }
-    words = [
-        repr(method),
-        repr(path),
-        *(f"{name}={value}" for name, value in given.items() if value),
-    ]
-    words += ["writes=True"] if writes else []
+    arguments = _Arguments.of(operation, schemas)
+    head, wait = ("async def", "await ") if asynchronous else ("def", "")
     answer = _type(_answer(operation))
-    says = _docstring(_wrapped(operation, writes=writes), 8)
-    ask = f"{'await ' if asynchronous else ''}self._call(ClientRequest({', '.join(words)}))"
+    says = _docstring(_wrapped(operation, writes=arguments.writes), 8)
+    request = f"ClientRequest({method!r}, {path!r}{arguments.sent()})"
     return (
-        f"    {head} {operation['operationId']}({', '.join(taken)}) -> {answer}:\n"
-        f"{says}        return {ask}\n"
+        f"    {head} {operation['operationId']}({arguments.declared()}) -> {answer}:\n"
+        f"{says}        return {wait}self._call({request})\n"
     )
+
+
+def _or_none(kind: str) -> str:
+    return kind if "None" in kind.split(" | ") else f"{kind} | None"
 
 
 def _wrapped(operation: Schema, *, writes: bool) -> str:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
 from typing import Any
 from uuid import uuid4
 
@@ -97,38 +96,43 @@ async def review(
     result = ReviewResult()
     for number, owner in enumerate(owners):
         progress("reviewing", number / len(owners))
-        if due is not None and writer.reader.log.find(event_id(run_id(owner, STEP, due), "0")):
-            continue
-        before, began = result.figures(), time.perf_counter()
-        ledger, policy = fold_owner(writer.reader.log, owner), writer.reader.policy_in_force()
-        waiting = list(unreviewed(ledger))
-        repeats = iter([edge for edge in waiting if edge.face == "repeat"])
-        while some := list(islice(repeats, BATCH_SIZE)):
-            asked = [_asked(ConfirmRequest, edge, None, ledger) for edge in some]
-            answers = writer.ask_each(asked)
-            result.exact += sum(not isinstance(answer, RefusedError) for answer in answers)
-        rejected = iter([edge for edge in waiting if edge.decision in REJECTIONS])
-        while part := list(islice(rejected, BATCH_SIZE)):
-            if result.asked["unavailable"]:
-                result.asked["unavailable"] += len(part)
-                result.why_left[NOT_ASKED] += len(part)
-                continue
-            verdicts = await judge.review([_pair(ledger, edge, policy) for edge in part])
-            _carry_out(writer, judge, part, verdicts, ledger, result)
-        ledger.dissolve()
-        if due is not None and waiting:
-            took = round((time.perf_counter() - began) * 1000, 1)
-            figures = {name: n - before[name] for name, n in result.figures().items()}
-            writer.ask(
-                RunRequest(
-                    request_id=str(uuid4()),
-                    owner_id=owner,
-                    step=STEP,
-                    due=due,
-                    figures=figures | {"duration_ms": took},
-                )
-            )
+        if due is None or not writer.reader.log.find(event_id(run_id(owner, STEP, due), "0")):
+            await _review_owner(writer, judge, owner, due, result)
     return result.document()
+
+
+async def _review_owner(
+    writer: StoreWriter,
+    judge: ReviewJudge,
+    owner: str,
+    due: datetime | None,
+    result: ReviewResult,
+) -> None:
+    before, began = result.figures(), time.perf_counter()
+    ledger, policy = fold_owner(writer.reader.log, owner), writer.reader.policy_in_force()
+    waiting = list(unreviewed(ledger))
+    for repeats in _batches([edge for edge in waiting if edge.face == "repeat"]):
+        answers = writer.ask_each([_asked(ConfirmRequest, edge, None, ledger) for edge in repeats])
+        result.exact += sum(not isinstance(answer, RefusedError) for answer in answers)
+    for rejected in _batches([edge for edge in waiting if edge.decision in REJECTIONS]):
+        if result.asked["unavailable"]:
+            result.asked["unavailable"] += len(rejected)
+            result.why_left[NOT_ASKED] += len(rejected)
+        else:
+            verdicts = await judge.review([_pair(ledger, edge, policy) for edge in rejected])
+            _carry_out(writer, judge, rejected, verdicts, ledger, result)
+    ledger.dissolve()
+    if due is not None and waiting:
+        figures = {name: count - before[name] for name, count in result.figures().items()}
+        figures["duration_ms"] = round((time.perf_counter() - began) * 1000, 1)
+        writer.ask(
+            RunRequest(request_id=str(uuid4()), owner_id=owner, step=STEP, due=due, figures=figures)
+        )
+
+
+def _batches(edges: Sequence[Edge]) -> Iterator[Sequence[Edge]]:
+    for start in range(0, len(edges), BATCH_SIZE):
+        yield edges[start : start + BATCH_SIZE]
 
 
 def unreviewed(ledger: Ledger) -> Iterator[Edge]:

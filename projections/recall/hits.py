@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, islice
-from operator import itemgetter
 from typing import Literal, cast
 
 from msgspec import Struct
@@ -28,6 +27,11 @@ class Ranked(Struct, frozen=True, gc=False):
     memory: Memory
     score: float
 
+
+Fold = list[Ranked]
+"""A hit and the memories shown with it, the best first."""
+Frame = list[Fold]
+"""Hits of one frame."""
 
 Near = Callable[[Sequence[Memory], float, float], Iterable[Ranked]]
 """Takes heads, a score and a floor; returns memories that score less, in order.
@@ -100,12 +104,12 @@ def hits(
     are compared with the hits; `find` finds each by its id, however far down it is.
     """
     names, left, gate = sayings.names, iter(ranked), _Gate(ledger, wanted)
-    newer: dict[str, set[str]] = {}
     folds = _Folds(ledger, wanted.folding)
     for candidate in filter(gate.lets, left):
         folds.add(candidate)
         if len(folds.all) == wanted.k:
             break
+    newer: dict[str, set[str]] = {}
     if names:
         further = [*islice(left, LOOKED_AT if ledger.names else LOOKED_AT_PRESUMED)]
         left = chain(further, left)
@@ -119,34 +123,29 @@ def hits(
         # `may_take` first: a diary has hundreds of neighbours that differ in a figure.
         if folds.may_take(candidate) and gate.lets(candidate):
             folds.add(candidate, begins=False)
-    found: list[list[Recalled]] = []
-    for groups in _together(ledger, _by_frame(ledger, folds.all, sayings), newer, names):
-        shown: list[tuple[tuple[datetime, int], Recalled]] = []
-        for group in groups:
-            group.sort(key=_newest, reverse=True)
-            shown += [(_newest(fold), _shown(ledger, fold, wanted)) for fold in group]
-        shown.sort(key=itemgetter(0), reverse=True)
-        found.append([hit for _, hit in shown])
-        _name_each_other(groups, found[-1], newer)
-    # Hits after a newer one of their frame are dropped first, from the end.
-    over = sum(map(len, found)) - wanted.k
-    for group in reversed(found):
+    groups = _together(ledger, _by_frame(ledger, folds.all, sayings), newer, names)
+    shown = [_shown_group(ledger, group, newer, wanted) for group in groups]
+    _drop_older(shown, wanted.k)
+    return [*chain.from_iterable(shown)][: wanted.k]
+
+
+def _drop_older(groups: list[list[Recalled]], k: int) -> None:
+    """Drop hits after a newer one of their group, from the end, until `k` are left."""
+    over = sum(map(len, groups)) - k
+    for group in reversed(groups):
         stay = max(1, len(group) - max(over, 0))
         over -= len(group) - stay
         del group[stay:]
-    return [*chain.from_iterable(found)][: wanted.k]
 
 
-def _by_frame(
-    ledger: Ledger, folds: list[list[Ranked]], sayings: Sayings
-) -> list[list[list[Ranked]]]:
+def _by_frame(ledger: Ledger, folds: list[Fold], sayings: Sayings) -> list[Frame]:
     """The folds in groups of one frame, by the faces of their first memories."""
     forms = [sayings.of(fold[0].memory).face for fold in folds[:MOST]]
     groups = by_frame(range(len(folds)), lambda a, b: of_one_frame(ledger, forms[a], forms[b]))
     return [[folds[number] for number in group] for group in groups]
 
 
-def _newest(fold: list[Ranked]) -> tuple[datetime, int]:
+def _newest(fold: Fold) -> tuple[datetime, int]:
     """A sort key: the time at which a fold's shown text happened."""
     return by_face_moment(fold[0].memory)
 
@@ -163,29 +162,32 @@ def _newest_of(newer: Iterable[set[str]], find: Find) -> list[Ranked]:
 
 def _together(
     ledger: Ledger,
-    frames: list[list[list[Ranked]]],
+    frames: list[Frame],
     newer: Mapping[str, set[str]],
     names: tuple[str, ...],
-) -> list[list[list[list[Ranked]]]]:
+) -> list[list[Frame]]:
     """Groups of frames in which one may replace or join another, for an owner with names.
 
     Each group stands at the place of its best hit. Without names, every frame stands alone.
     """
-    found: list[list[list[list[Ranked]]]] = []
+    groups: list[list[Frame]] = []
     for frame in frames:
         ids = {fold[0].memory.id for fold in frame}
-        waits: set[str] = set()
-        for fold in frame if names and len(found) < MOST else ():
-            waits |= may_say_the_same(ledger, fold[0].memory, names)
-            waits |= newer.get(fold[0].memory.id, set())
-        waits |= {older for older, ones in newer.items() if not ids.isdisjoint(ones)}
-        for others in found if waits else ():
-            if any(fold[0].memory.id in waits for other in others for fold in other):
-                others.append(frame)
-                break
+        mates = {older for older, ones in newer.items() if not ids.isdisjoint(ones)}
+        if names and len(groups) < MOST:
+            for fold in frame:
+                mates |= may_say_the_same(ledger, fold[0].memory, names)
+                mates |= newer.get(fold[0].memory.id, set())
+        own = next((group for group in groups if mates and _has_one_of(mates, group)), None)
+        if own is None:
+            groups.append([frame])
         else:
-            found.append([frame])
-    return found
+            own.append(frame)
+    return groups
+
+
+def _has_one_of(ids: set[str], group: list[Frame]) -> bool:
+    return any(fold[0].memory.id in ids for frame in group for fold in frame)
 
 
 class _Gate:
@@ -212,10 +214,10 @@ class _Folds:
     """The hits, each with the memories that are shown with it, the best first."""
 
     def __init__(self, ledger: Ledger, folding: Folding | None) -> None:
-        self.all: list[list[Ranked]] = []
+        self.all: list[Fold] = []
         self._ledger = ledger
         self._folding = folding
-        self._by_kind: dict[Hashable, list[list[Ranked]]] = {}
+        self._by_kind: dict[Hashable, list[Fold]] = {}
 
     def add(self, one: Ranked, *, begins: bool = True) -> None:
         """Add a memory to the first fold of memories like it; else it `begins` one."""
@@ -235,7 +237,7 @@ class _Folds:
     def _kind(self, one: Ranked) -> Hashable:
         return None if self._folding is None else self._folding.kind(self._ledger, one.memory)
 
-    def _all_fold(self, fold: list[Ranked], one: Ranked) -> bool:
+    def _all_fold(self, fold: Fold, one: Ranked) -> bool:
         folding, ledger = self._folding, self._ledger
         return folding is not None and all(
             folding.folds(ledger, other.memory, one.memory) for other in fold
@@ -243,7 +245,7 @@ class _Folds:
 
 
 def _the_rest(
-    folds: list[list[Ranked]],
+    folds: list[Fold],
     left: Iterator[Ranked],
     folding: Folding | None,
     near: Near | None,
@@ -260,7 +262,17 @@ def _the_rest(
     return near(heads, folds[-1][0].score, min(floors))
 
 
-def _shown(ledger: Ledger, fold: list[Ranked], wanted: RecallOptions) -> Recalled:
+def _shown_group(
+    ledger: Ledger, group: list[Frame], newer: Mapping[str, set[str]], wanted: RecallOptions
+) -> list[Recalled]:
+    """The hits of a group, the newest first, each with the ids of the others."""
+    folds = sorted(chain.from_iterable(group), key=_newest, reverse=True)
+    shown = [_shown(ledger, fold, wanted) for fold in folds]
+    _name_each_other(group, shown, newer)
+    return shown
+
+
+def _shown(ledger: Ledger, fold: Fold, wanted: RecallOptions) -> Recalled:
     head, *others = fold
     shown = shown_memory(head.memory, wanted.weighing, former=wanted.former)
     for other in others:
@@ -276,22 +288,18 @@ def _shown(ledger: Ledger, fold: list[Ranked], wanted: RecallOptions) -> Recalle
 
 
 def _name_each_other(
-    groups: list[list[list[Ranked]]], hits: list[Recalled], newer: Mapping[str, set[str]]
+    group: list[Frame], hits: list[Recalled], newer: Mapping[str, set[str]]
 ) -> None:
     """Give each hit the others of its frame and those that may replace it, newest first."""
-    frame_of = {fold[0].memory.id: at for at, group in enumerate(groups) for fold in group}
-    for hit in hits:
-        own = hit["memory_id"]
-        others = [
-            other
-            for one in hits
-            if (other := one["memory_id"]) != own
-            and (
-                frame_of[own] == frame_of[other]
-                or other in newer.get(own, ())
-                or own in newer.get(other, ())
-            )
-        ]
+    frame_of = {fold[0].memory.id: at for at, frame in enumerate(group) for fold in frame}
+
+    def belong_together(one: str, other: str) -> bool:
+        replaces = other in newer.get(one, ()) or one in newer.get(other, ())
+        return replaces or frame_of[one] == frame_of[other]
+
+    ids = [hit["memory_id"] for hit in hits]
+    for hit, own in zip(hits, ids, strict=True):
+        others = [other for other in ids if other != own and belong_together(own, other)]
         if others:
             hit["frame"] = others
             hit["unsettled"] = sorted({*hit["unsettled"], *others})

@@ -6,6 +6,8 @@ These are found by frames, and by pending questions to the judge. The result onl
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
+from itertools import chain
 
 from palimpsest.projections.recall.sayings import Said, Sayings
 from palimpsest.streams.core.frames import by_face_moment, of_one_frame, told_apart
@@ -21,6 +23,7 @@ from palimpsest.streams.guard import (
 
 STEPS = 2
 """Maximum number of questions between a memory and another wording of it; more would stray."""
+Moment = tuple[datetime, int]
 _NOBODY = frozenset[Memory]()
 
 REWORDED = 0.75
@@ -73,36 +76,41 @@ class Newer:
         an update has replaced what the older one says; or a given memory that says the same except
         for one value.
         """
-        sayings, near = self._sayings, self._near
-        since = sayings.of(head).moment
+        since = self._sayings.of(head).moment
         found = set[str]()
         for wording, said in self._wordings_of(head).items():
             least = max(since, said.moment)
-            found |= {
-                asking.memory.id
-                for asking, asked in _questions(self._ledger, wording)
-                if asked.memory is wording
-                and any(n.frame is not None and n.candidate_id == asked.id for n in asking.asked)
-                and by_face_moment(asking.memory) > least
-            }
-            found |= {
-                newer.id
-                for same in said.forms
-                for newer in near & sayings.before.get(same, _NOBODY)
-                if sayings.of(newer).moment > least and self._may_be_one(wording, newer)
-            }
-            for older in said.forms.values():
-                mates = _NOBODY.union(*(near & sayings.by_key[key] for key in older.keys))
-                found |= {
-                    newer.id
-                    for newer in mates
-                    if sayings.of(newer).moment > least
-                    and any(
-                        of_one_frame(self._ledger, older, one)
-                        for one in sayings.statements_of(newer)
-                    )
-                }
+            newer = chain(
+                self._asked_about(wording, least),
+                self._updated(wording, said, least),
+                self._of_one_frame(said, least),
+            )
+            found |= {memory.id for memory in newer}
         return found
+
+    def _asked_about(self, wording: Memory, least: Moment) -> Iterator[Memory]:
+        """Newer memories of which the judge is asked whether they change this one's value."""
+        for asking, asked in _questions(self._ledger, wording):
+            value = any(n.frame is not None and n.candidate_id == asked.id for n in asking.asked)
+            if value and asked.memory is wording and by_face_moment(asking.memory) > least:
+                yield asking.memory
+
+    def _updated(self, wording: Memory, said: Said, least: Moment) -> Iterator[Memory]:
+        """Newer memories in which an update has replaced what this one says."""
+        for same in said.forms:
+            for newer in self._near & self._sayings.before.get(same, _NOBODY):
+                if self._sayings.of(newer).moment > least and self._may_be_one(wording, newer):
+                    yield newer
+
+    def _of_one_frame(self, said: Said, least: Moment) -> Iterator[Memory]:
+        """Newer memories that say the same except for one value."""
+        sayings = self._sayings
+        for older in said.forms.values():
+            for newer in _NOBODY.union(*(self._near & sayings.by_key[key] for key in older.keys)):
+                if sayings.of(newer).moment > least and any(
+                    of_one_frame(self._ledger, older, one) for one in sayings.statements_of(newer)
+                ):
+                    yield newer
 
     def _wordings_of(self, head: Memory) -> dict[Memory, Said]:
         """A memory and those that may say the same, each with what it says.
@@ -110,29 +118,23 @@ class Newer:
         They say the same of the owner in the same words, or have one gist, or are near, with a
         pending question about both.
         """
-        sayings = self._sayings
-        found = {head: sayings.of(head)}
-        new = [head]
+        found = {head: self._sayings.of(head)}
+        last = [head]
         for _ in range(STEPS):
-            steps, new = new, []
-            for memory in steps:
-                others = [
-                    asked.memory if asking.memory is memory else asking.memory
-                    for asking, asked in _questions(self._ledger, memory)
-                    if _may_reword(asking, asked)
-                ]
-                others += [
-                    other
-                    for same in found[memory].forms
-                    for other in self._near & sayings.now[same]
-                    if other is not memory and self._may_be_one(memory, other)
-                ]
-                others += self._of_one_gist(memory)
-                for other in others:
-                    if other not in found:
-                        found[other] = sayings.of(other)
-                        new.append(other)
+            others = [other for memory in last for other in self._reworded(memory, found[memory])]
+            last = [other for other in dict.fromkeys(others) if other not in found]
+            found |= {other: self._sayings.of(other) for other in last}
         return found
+
+    def _reworded(self, memory: Memory, said: Said) -> Iterator[Memory]:
+        for asking, asked in _questions(self._ledger, memory):
+            if _may_reword(asking, asked):
+                yield asked.memory if asking.memory is memory else asking.memory
+        for same in said.forms:
+            for other in self._near & self._sayings.now[same]:
+                if other is not memory and self._may_be_one(memory, other):
+                    yield other
+        yield from self._of_one_gist(memory)
 
     def _of_one_gist(self, memory: Memory) -> list[Memory]:
         """The near memories that state the same numbers and dates, or else the same words."""

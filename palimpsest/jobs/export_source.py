@@ -140,30 +140,36 @@ class _Cleaned:
         self._texts, self.keep = texts, keep
         self._edges: dict[str, list[tuple[str, _Join]]] = defaultdict(list)
         self._groups = _Groups()
+        joins = query(reader.projections, _JOINS, {"source": source})
+        self._group_joined(_Join(*row.values()) for row in joins)
+        self._group_repeats()
+        sources = query(reader.projections, _SOURCES, {"source": source})
+        self._sources = {source for row in sources for source in row.values()}
+        members: dict[str, list[_Member]] = defaultdict(list)
+        for member in self.of.values():
+            members[self._groups.of(member.id)].append(member)
+        self._kept = {group: self._first(rows) for group, rows in members.items()}
+        self.says_otherwise = any(
+            member is not None and self._says_otherwise(member) for member in self._kept.values()
+        )
+
+    def _group_joined(self, joins: Iterable[_Join]) -> None:
         ever = _Groups()
-        for row in query(reader.projections, _JOINS, {"source": source}):
-            join = _Join(*row.values())
+        for join in joins:
             pair = join.newer, join.older
             own = join.face_rule != "text" and (join.own or not ever.has_composed(*pair))
-            if join.standing and (own or texts == "face"):
+            if join.standing and (own or self._texts == "face"):
                 self._groups.unite(*pair)
                 self._edges[join.newer].append((join.older, join))
                 self._edges[join.older].append((join.newer, join))
             ever.unite(*pair, composed=join.face_rule == "text")
+
+    def _group_repeats(self) -> None:
+        """Unite the members of each memory whose texts are the same verbatim."""
         first: dict[tuple[str, str], str] = {}
         for member in self._all.values():
-            self._groups.unite(
-                first.setdefault((member.memory_id, verbatim(member.text)), member.id), member.id
-            )
-        sources = query(reader.projections, _SOURCES, {"source": source})
-        self._sources = {source for row in sources for source in row.values()}
-        members: dict[str, list[_Member]] = defaultdict(list)
-        for one in self.of.values():
-            members[self._groups.of(one.id)].append(one)
-        self._kept = {name: self._first(rows) for name, rows in members.items()}
-        self.says_otherwise = any(
-            member is not None and self._says_otherwise(member) for member in self._kept.values()
-        )
+            said = member.memory_id, verbatim(member.text)
+            self._groups.unite(first.setdefault(said, member.id), member.id)
 
     def _first(self, rows: Sequence[_Member]) -> _Member | None:
         """The row whose text is the face, else a source of the face, else the first to arrive.

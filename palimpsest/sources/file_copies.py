@@ -6,7 +6,7 @@ import csv
 import gzip
 import io
 from codecs import BOM_UTF8
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, count, groupby
@@ -137,14 +137,10 @@ def _copy_parquet(path: Path, to: Path, removed: Collection[int], values: NewVal
             for group in range(file.num_row_groups):
                 parts = [schema.empty_table()]
                 for batch in file.iter_batches(BATCH, row_groups=[group]):
-                    table = pa.Table.from_batches([batch], schema)
-                    numbers = range(before + 1, before + 1 + table.num_rows)
-                    before += table.num_rows
-                    here = {n - numbers[0]: values[n] for n in values if n in numbers}
-                    for name in dict.fromkeys(name for new in here.values() for name in new):
-                        new = {n: values[name] for n, values in here.items()}
-                        table = _with_values(table, new, name)
-                    kept = [n for n, number in enumerate(numbers) if number not in removed]
+                    numbers = range(before + 1, before + 1 + batch.num_rows)
+                    before += batch.num_rows
+                    table = _with_values(pa.Table.from_batches([batch], schema), numbers, values)
+                    kept = [place for place, row in enumerate(numbers) if row not in removed]
                     parts += slices(table, kept)
                 if (rows := pa.concat_tables(parts)).num_rows:
                     writer.write_table(rows)
@@ -186,14 +182,21 @@ def slices(table: Any, kept: Sequence[int]) -> Iterator[Any]:
         yield table.slice(rows[0], len(rows))
 
 
-def _with_values(table: Any, new: Mapping[int, Any], name: str) -> Any:
+def _with_values(table: Any, numbers: range, values: NewValues) -> Any:
+    """A table of the rows with these numbers, with the new values of some of them."""
     import pyarrow as pa
 
-    at = table.schema.get_field_index(name)
-    values = [new.get(n, value) for n, value in enumerate(table.column(at).to_pylist())]
-    return table.set_column(
-        at, table.schema.field(at), pa.array(values, table.schema.field(at).type)
-    )
+    new: dict[str, dict[int, Any]] = defaultdict(dict)
+    for number in values.keys() & numbers:
+        for name, value in values[number].items():
+            new[name][number - numbers.start] = value
+    for name, by_place in new.items():
+        at = table.schema.get_field_index(name)
+        field, column = table.schema.field(at), table.column(at).to_pylist()
+        for place, value in by_place.items():
+            column[place] = value
+        table = table.set_column(at, field, pa.array(column, field.type))
+    return table
 
 
 def is_packed(path: Path) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence, Set
+from operator import attrgetter
 
 from palimpsest.backends.reader import Reader
 from palimpsest.contracts.events import (
@@ -17,10 +18,12 @@ from palimpsest.contracts.events import (
 )
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.evaluation.labelled import LabelledPair
-from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.core.ledger import Edge, Ledger, Statement
 from palimpsest.streams.core.separations import statement_on
 
 SOURCE = "log"
+_PairIds = tuple[str, str]
+"""The ids of a pair, the later candidate first."""
 
 
 def labels_of(reader: Reader, progress: Callable[[str, float | None], None]) -> list[LabelledPair]:
@@ -61,6 +64,34 @@ def digest_of(pairs: Sequence[LabelledPair]) -> str:
 
 
 def _of_owner(reader: Reader, ledger: Ledger, right: Set[str]) -> Iterator[LabelledPair]:
+    confirmed, verdicts = _confirmed_and_judged(reader, ledger)
+
+    def label(pair: _PairIds, *, separated: bool) -> LabelledPair:
+        newer, older = pair
+        labelled = LabelledPair(
+            id=f"{newer}+{older}",
+            a=ledger.entries[older].text,
+            b=ledger.entries[newer].text,
+            label="different" if separated else "same",
+            source=SOURCE,
+        )
+        verdict = verdicts.get(frozenset(pair))
+        return labelled if verdict is None else labelled.judged(verdict.before or verdict)
+
+    stated = _stated_by_people(ledger)
+    for pair, statement in stated.items():
+        if not statement.only_takes_back:
+            yield label(pair, separated=statement.separated)
+    audited = (edge for edge in ledger.edges.values() if edge.id in right)
+    for pair in dict.fromkeys((edge.newer.id, edge.older.id) for edge in (*confirmed, *audited)):
+        if pair not in stated:
+            yield label(pair, separated=False)
+
+
+def _confirmed_and_judged(
+    reader: Reader, ledger: Ledger
+) -> tuple[list[Edge], dict[frozenset[str], Verdict]]:
+    """The standing joins that people confirmed, and the latest verdict on each pair."""
     confirmed: list[Edge] = []
     verdicts: dict[frozenset[str], Verdict] = {}
     for recorded in reader.log.of_owner(ledger.owner_id):
@@ -71,33 +102,20 @@ def _of_owner(reader: Reader, ledger: Ledger, right: Set[str]) -> Iterator[Label
                     confirmed.append(edge)
             case event:
                 verdicts |= _judged(event)
+    return confirmed, verdicts
 
-    def label(newer: Entry, older: Entry, *, separated: bool) -> LabelledPair:
-        pair = LabelledPair(
-            id=f"{newer.id}+{older.id}",
-            a=older.text,
-            b=newer.text,
-            label="different" if separated else "same",
-            source=SOURCE,
-        )
-        verdict = verdicts.get(frozenset({newer.id, older.id}))
-        return pair if verdict is None else pair.judged(verdict.before or verdict)
 
-    said: set[tuple[str, str]] = set()
-    pairs = ((one, other) for one, others in ledger.statements.items() for other in others)
-    for pair in pairs:
-        older, newer = sorted((ledger.entries[end] for end in pair), key=lambda end: end.place)
-        holds = statement_on(ledger, newer.id, older.id)
-        if holds is None or holds.rank != "person" or (newer.id, older.id) in said:
-            continue
-        said.add((newer.id, older.id))
-        if not holds.only_takes_back:
-            yield label(newer, older, separated=holds.separated)
-    audited = (edge for edge in ledger.edges.values() if edge.id in right)
-    for edge in (*confirmed, *audited):
-        if (edge.newer.id, edge.older.id) not in said:
-            said.add((edge.newer.id, edge.older.id))
-            yield label(edge.newer, edge.older, separated=False)
+def _stated_by_people(ledger: Ledger) -> dict[_PairIds, Statement]:
+    """The pairs about which the statement that holds is a person's."""
+    found: dict[_PairIds, Statement] = {}
+    for one, others in ledger.statements.items():
+        for other in others:
+            pair = ledger.entries[one], ledger.entries[other]
+            older, newer = sorted(pair, key=attrgetter("place"))
+            holds = statement_on(ledger, newer.id, older.id)
+            if holds is not None and holds.rank == "person":
+                found[newer.id, older.id] = holds
+    return found
 
 
 def _judged(event: AnyEvent) -> dict[frozenset[str], Verdict]:

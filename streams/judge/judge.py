@@ -399,24 +399,19 @@ class Judge:
             return [_no_answer(reply, cost) for cost in costs]
         read = read_answers(reply.given, ANSWERS[how.prompt.name], len(pairs))
         answers = [
-            replace(
-                answer, cost=cost, model=reply.model, probability=reply.probabilities.get(number)
-            )
-            if answer
-            else _no_usable_answer(reply, cost)
+            _pair_answer(reply, number, answer, cost)
             for number, (answer, cost) in enumerate(zip(read, costs, strict=True), 1)
         ]
         found = dict(zip(map(how.key, pairs), answers, strict=True))
         self.cache.put({key: said for key, said in found.items() if said.answer != "unusable"})
         end_if_cancelled()
-        alone = len(pairs) == 1
-        if alone and read == [None]:
+        lost = [place for place, answer in enumerate(read) if answer is None]
+        if lost and len(pairs) == 1:
             if reply.cost.calls and retries:
                 return await self._ask(how, pairs, costs, retries - 1)
             if reply.lasting:
                 self.cache.put(found)
-        lost = [place for place, answer in enumerate(read) if answer is None]
-        if lost and reply.lasting and not alone:
+        elif lost and reply.lasting:
             again = await self._ask_in_smaller_requests(
                 how, [pairs[p] for p in lost], [costs[p] for p in lost], len(pairs)
             )
@@ -469,6 +464,16 @@ def _no_answer(reply: ServiceReply, cost: Cost) -> JudgeAnswer:
     """The answer that a failed reply stands for."""
     assert reply.outcome != "answered"
     return JudgeAnswer(reply.outcome, reply.why, cost, model=reply.model)
+
+
+def _pair_answer(
+    reply: ServiceReply, number: int, answer: JudgeAnswer | None, cost: Cost
+) -> JudgeAnswer:
+    """What a reply says of the pair with a number; None if nothing usable was read."""
+    if answer is None:
+        return _no_usable_answer(reply, cost)
+    probability = reply.probabilities.get(number)
+    return replace(answer, cost=cost, model=reply.model, probability=probability)
 
 
 def _no_usable_answer(reply: ServiceReply, cost: Cost) -> JudgeAnswer:

@@ -118,6 +118,10 @@ def _dimension(vector: Vector) -> int:
     return (len(data) * 3 // 4 - data.count("=", -2)) // 2
 
 
+Scores = dict[int, tuple[float | None, float | None]]
+"""The cosine and the Jaccard score of each row."""
+
+
 @cache
 def _placeholder(dimension: int) -> SearchVector:
     """A unit vector for rows without one, which are never returned."""
@@ -382,7 +386,7 @@ class _Gone:
             usable = vector is not None and _is_searchable(vector, self._dimension)
             self._rows.put(row, distinct.guarded, text, vector if usable else None)
         self._seen = len(journal)
-        scored: dict[int, tuple[float | None, float | None]] = {}
+        scored: Scores = {}
         if query is not None and self._reach.cosine_top:
             near = self._rows.near(query, self._reach.cosine, self._reach.cosine_top)
             scored = {hit.row: (hit.score, None) for hit in near}
@@ -450,29 +454,43 @@ class ScopeIndex:
         """
         self.follow()
         query = self._query(admit.content.vector)
-        scored: dict[int, tuple[float | None, float | None]] = {}
-        near: list[SearchHit] = []
-        nearest: SearchHit | None = None
+        near = self._near(admit, query, best=best) if query is not None else []
+        nearest = self._nearest(near)
+        near = [hit for hit in near if hit.score >= self._floor]
+        scored: Scores = {
+            hit.row: (hit.score, None)
+            for hit in near[: self._reach.cosine_top]
+            if hit.score >= self._reach.cosine
+        }
         if query is not None:
-            near = self._near(admit, query, best=best)
-            nearest = next(iter(near), None)
-            near = [hit for hit in near if hit.score >= self._floor]
-            scored = {
-                hit.row: (hit.score, None)
-                for hit in near[: self._reach.cosine_top]
-                if hit.score >= self._reach.cosine
-            }
             by_session = self._by_session(ledger, admit, query, near)
             scored.update((hit.row, (hit.score, None)) for hit in by_session)
         known = {hit.row: hit.score for hit in near}
         scored.update(self._by_tokens(admit.content.text, query, known))
-        if self._alike is not None and ledger.names and query is not None:
-            alike = [distinct.row for distinct in self._alike.of(admit.content, ledger.names)]
-            others = [row for row in alike if row is not None and row not in scored]
-            cosines = self._rows.cosines(query, others)
-            scored.update((row, (c, None)) for row, c in zip(others, cosines, strict=True))
+        if query is not None:
+            scored.update(self._near_identical(ledger, admit, query, scored))
+        return Surroundings(self._neighbours(admit, scored), nearest)
+
+    def _nearest(self, near: list[SearchHit]) -> Neighbour | None:
+        entry = self._rows.entries[near[0].row] if near else None
+        if entry is None:
+            return None
+        return Neighbour(candidate_id=entry.id, cosine=near[0].score)
+
+    def _near_identical(
+        self, ledger: Ledger, admit: Admit, query: SearchVector, known: Scores
+    ) -> Scores:
+        """The rows that may differ from the new candidate only in how they call the owner."""
+        if self._alike is None or not ledger.names:
+            return {}
+        alike = [distinct.row for distinct in self._alike.of(admit.content, ledger.names)]
+        rows = [row for row in alike if row is not None and row not in known]
+        cosines = self._rows.cosines(query, rows)
+        return {row: (cosine, None) for row, cosine in zip(rows, cosines, strict=True)}
+
+    def _neighbours(self, admit: Admit, scored: Scores) -> tuple[Neighbour, ...]:
         entries, own = self._rows.entries, admit.content.vector
-        neighbours = tuple(
+        return tuple(
             Neighbour(
                 candidate_id=entry.id,
                 cosine=cosine,
@@ -482,10 +500,6 @@ class ScopeIndex:
             for row, (cosine, jaccard) in scored.items()
             if (entry := entries[row]) is not None
         )
-        first = entries[nearest.row] if nearest is not None else None
-        if nearest is None or first is None:
-            return Surroundings(neighbours, None)
-        return Surroundings(neighbours, Neighbour(candidate_id=first.id, cosine=nearest.score))
 
     def with_framed(
         self, admit: Admit, near: tuple[Neighbour, ...], names: tuple[str, ...]
@@ -495,31 +509,34 @@ class ScopeIndex:
         The policy limits the number of the latter; those not in `near` get their cosine. `names`
         are the owner's.
         """
-        if not self._reach.frames:
+        row_of = self._framed(admit, names) if self._reach.frames else {}
+        if not row_of:
             return near
+        also = tuple(
+            structs.replace(one, frame="also") if one.candidate_id in row_of else one
+            for one in near
+        )
+        known = {one.candidate_id for one in near}
+        only = [candidate for candidate in row_of if candidate not in known]
+        rows = [row_of[candidate] for candidate in only]
+        cosines = self._rows.cosines(self._query(admit.content.vector), rows)
+        return also + tuple(
+            Neighbour(candidate_id=candidate, cosine=cosine, frame="only")
+            for candidate, cosine in zip(only, cosines, strict=True)
+        )
+
+    def _framed(self, admit: Admit, names: tuple[str, ...]) -> dict[str, int]:
+        """The newest candidates that share a new candidate's frame, each with its row."""
         mates = self._frames.of(admit.content, names)
         mates += [one for one in self._changed_by(admit, names) if one not in mates]
         if names:
             alike = self._frames.of_one_gist(admit.content, names)
             mates += [one for one in alike if one not in mates]
-        if not mates:
-            return near
-        firsts = {
+        return {
             distinct.current.id: distinct.row
             for distinct in mates[: self._reach.frames]
             if distinct.current is not None and distinct.row is not None
         }
-        also = tuple(
-            structs.replace(one, frame="also") if one.candidate_id in firsts else one
-            for one in near
-        )
-        only = [mate for mate in firsts if mate not in {one.candidate_id for one in near}]
-        rows = [firsts[mate] for mate in only]
-        cosines = self._rows.cosines(self._query(admit.content.vector), rows)
-        found = zip(only, cosines, strict=True)
-        return also + tuple(
-            Neighbour(candidate_id=mate, cosine=cosine, frame="only") for mate, cosine in found
-        )
 
     def _changed_by(self, admit: Admit, names: tuple[str, ...]) -> list[Distinct]:
         """The text that a new candidate may change, if it reports a change; empty if none.
@@ -616,7 +633,7 @@ class ScopeIndex:
 
     def _by_tokens(
         self, text: str, query: SearchVector | None, known: Mapping[int, float]
-    ) -> dict[int, tuple[float | None, float | None]]:
+    ) -> Scores:
         """The rows near by their tokens, with their cosines; `known` are those found already."""
         hits = self._rows.by_tokens(text, self._reach.jaccard)
         if not hits:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from operator import attrgetter
 from typing import TypeVar
 
 from palimpsest.contracts.commands import (
@@ -53,18 +54,20 @@ def unmerge_commands(ledger: Ledger, request: UnmergeRequest) -> list[Unmerge]:
         edges = [edge for edge in edges if _open(ledger, request, edge)]
         instead = entry.decision_id
     else:
-        # After a crash, also the joins that this request already reversed.
-        found: dict[str, Edge] = {edge.id: edge for edge in entry.memory.edges()}
-        for edge in ledger.edges.values():
-            if not edge.standing and _done(ledger, request, edge.id):
-                found[edge.id] = edge
-        edges = [edge for edge in found.values() if not edge.exact]
+        edges = _joins_of_memory(ledger, request, entry.memory)
         instead = next((edge.id for edge in entry.memory.edges()), entry.decision_id)
     edges.sort(key=lambda edge: (not edge.by_person, -edge.place))
-    return [
-        _unmerge(ledger, request, decision_id)
-        for decision_id in [edge.id for edge in edges] or [instead]
-    ]
+    named = [edge.id for edge in edges] or [instead]
+    return [_unmerge(ledger, request, decision_id) for decision_id in named]
+
+
+def _joins_of_memory(ledger: Ledger, request: UnmergeRequest, memory: Memory) -> list[Edge]:
+    """A memory's joins but exact repeats; after a crash, also those already reversed."""
+    joins = {edge.id: edge for edge in memory.edges()}
+    for edge in ledger.edges.values():
+        if not edge.standing and _done(ledger, request, edge.id):
+            joins[edge.id] = edge
+    return [edge for edge in joins.values() if not edge.exact]
 
 
 SomeCommand = TypeVar("SomeCommand", bound=OwnerCommand)
@@ -94,37 +97,41 @@ def reinstate_commands(
         return [_reinstate(ledger, request, request.decision_id)]
     cause = reversal.cause
     homes = (edge.newer.memory, edge.older.memory) if is_separated_beside(ledger, edge) else ()
-    freed = (one for one in ledger.freed if homes and one.newer.memory in homes)
-    since = {
-        *ledger.made.get(cause, {}).values(),
-        *(one for one in freed if one.standing and agreed(ledger, one) is None),
-    }
-    made = [one for one in since if one.order > reversal.order]
-    made.sort(key=lambda edge: edge.order)
-    gone = [
-        consequence
-        for consequence in ledger.consequences.get(cause, {}).values()
-        if consequence.cause != cause
-    ]
+    made = _made_since(ledger, reversal, cause, homes)
+    consequences = ledger.consequences.get(cause, {}).values()
+    gone = [consequence for consequence in consequences if consequence.cause != cause]
     gone.sort(key=lambda edge: (edge.place, edge.order))
+    repeats = [edge.id for edge in gone if edge.repeats_a_composition]
+    others = [edge.id for edge in gone if not edge.repeats_a_composition]
     questions = _questions_before(ledger, reversal, cause, homes)
     return in_one(
         [
-            *(take_out(ledger, request, edge, request.decision_id) for edge in outward(made)),
+            *(take_out(ledger, request, join, request.decision_id) for join in outward(made)),
             *(
                 _asked_again(ledger, request, candidate_id, question, policy)
                 for candidate_id, question in questions.items()
                 if ledger.entries[candidate_id].asked_by == question.replaced_by
             ),
-            *(_reinstate(ledger, request, edge.id) for edge in gone if edge.repeats_a_composition),
-            _reinstate(ledger, request, request.decision_id),
             *(
-                _reinstate(ledger, request, edge.id)
-                for edge in gone
-                if not edge.repeats_a_composition
+                _reinstate(ledger, request, decision_id)
+                for decision_id in (*repeats, request.decision_id, *others)
             ),
         ]
     )
+
+
+def _made_since(
+    ledger: Ledger, reversal: Reversal, cause: str, homes: tuple[Memory, ...]
+) -> list[Edge]:
+    """The joins made since a reversal because of its request, and those that it freed.
+
+    The latter are joins of the memories `homes`, to which no person agreed.
+    """
+    made = {*ledger.made.get(cause, {}).values()}
+    for join in ledger.freed if homes else ():
+        if join.newer.memory in homes and join.standing and agreed(ledger, join) is None:
+            made.add(join)
+    return sorted((join for join in made if join.order > reversal.order), key=attrgetter("order"))
 
 
 def outward(edges: Iterable[Edge]) -> list[Edge]:

@@ -171,25 +171,30 @@ def _by_cosine(
     for neighbour in lookup.by_cosine(check.top):
         score = neighbour.cosine or 0.0
         zone = _zone(zones, score)
-        if zone is None or zone.action == "pending":
-            alike = _proves(check, score) and lookup.says_the_same(neighbour)
-            if alike and lookup.passes(neighbour, check.near_identical):
-                return Choice("auto_reject", neighbour, "keep", score, "cosine")
+        joins = zone is not None and zone.action != "pending"
+        if not joins and _is_near_identical(check, neighbour, lookup):
+            return Choice("auto_reject", neighbour, "keep", score, "cosine")
         if zone is None:
             continue
-        look = looked_at or zone.action != "pending"
-        blind = look and lookup.blind(neighbour, zone.at_least)
+        blind = (looked_at or joins) and lookup.blind(neighbour, zone.at_least)
         if blind or zone.action == "pending":
             gray.append(neighbour)
         elif not _stopped(zone.guard, neighbour, lookup, gray, zone.at_least):
             face: FaceRule = "take" if zone.action == "superseded" else "keep"
             return Choice(zone.action, neighbour, face, score, "cosine")
     for neighbour in lookup.beyond(check.top):
-        score = neighbour.cosine or 0.0
-        alike = _proves(check, score) and lookup.says_the_same(neighbour)
-        if alike and lookup.passes(neighbour, check.near_identical):
-            return Choice("auto_reject", neighbour, "keep", score, "cosine")
+        if _is_near_identical(check, neighbour, lookup):
+            return Choice("auto_reject", neighbour, "keep", neighbour.cosine or 0.0, "cosine")
     return None
+
+
+def _is_near_identical(check: CosineCheck, neighbour: Neighbour, lookup: NeighbourLookup) -> bool:
+    """Whether the guard finds a neighbour near-identical, at a cosine at which that is enough."""
+    return (
+        _proves(check, neighbour.cosine or 0.0)
+        and lookup.says_the_same(neighbour)
+        and lookup.passes(neighbour, check.near_identical)
+    )
 
 
 def _proves(check: CosineCheck, score: float) -> bool:

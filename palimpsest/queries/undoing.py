@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Any, Literal, NoReturn, TypeVar, cast
 from uuid import UUID
 
@@ -120,29 +120,26 @@ def request_for(
     with what to do instead), if a redo finds nothing undone (`not_undone`), or if only a person
     may do it (`outranked`).
     """
+
+    def naming(owner: str) -> _Naming:
+        return _Naming(reader, owner, by, actor, because)
+
     some_id = bare(reader, some_id)
     event = _recorded(reader, way, some_id)
-    if event is not None:
+    if event is None:
+        entry = _candidate(reader, owner_id, some_id)
+        fields = naming(entry.fields.owner_id)
+        request = fields.undo_last(entry) if way == "undo" else fields.redo_last(entry)
+    else:
         owner = owner_id or _owner_of(reader, event, some_id)
-        fields = _Naming(reader, owner, by, actor, because)
-        hides = way == "undo" and not isinstance(event, Reinstated)
-        whole = fields.undo_whole(some_id, owner_id) if hides else None
-        if hides and whole is None and owner_id is None:
-            rest = (
-                _Naming(reader, other, by, actor, because) for other in _owners_of(reader, some_id)
-            )
-            whole = next(filter(None, (other.undo_whole(some_id, None) for other in rest)), None)
+        fields, whole = naming(owner), None
+        if way == "undo" and not isinstance(event, Reinstated):
+            others = map(naming, _owners_of(reader, some_id)) if owner_id is None else ()
+            each = (one.undo_whole(some_id, owner_id) for one in chain([fields], others))
+            whole = next(filter(None, each), None)
         if whole is None and owner != event.owner_id:
             _unknown(some_id)
         request = whole or (fields.undo(event) if way == "undo" else fields.redo(event))
-    else:
-        require_owned(reader, owner_id, some_id)
-        known = reader.log.owner_of(_decision_of(some_id))
-        entry = None if known is None else reader.ledger(known).entries.get(some_id)
-        if known is None or entry is None:
-            _unknown(some_id)
-        fields = _Naming(reader, known, by, actor, because)
-        request = fields.undo_last(entry) if way == "undo" else fields.redo_last(entry)
     if by == "agent":
         _require_agent_may_ask(reader, request, actor)
     return request
@@ -240,6 +237,16 @@ def _recorded(reader: Reader, way: Way, some_id: str) -> AnyEvent | None:
             case _:
                 pass
     return event
+
+
+def _candidate(reader: Reader, owner_id: str | None, candidate_id: str) -> Entry:
+    """The candidate with an id; RefusedError if it is unknown or another owner's."""
+    require_owned(reader, owner_id, candidate_id)
+    known = reader.log.owner_of(_decision_of(candidate_id))
+    entry = None if known is None else reader.ledger(known).entries.get(candidate_id)
+    if entry is None:
+        _unknown(candidate_id)
+    return entry
 
 
 def _owner_of(reader: Reader, event: AnyEvent, request_id: str) -> str:

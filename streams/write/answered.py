@@ -195,10 +195,9 @@ def record_outcomes(
     The texts of the memories that they name are left out, because the log has them.
     """
     request_id, asked, _ = submission
-    events = writer.pending.events
-    first = (at for at in range(start, len(events)) if events[at][0].owner_id)
-    at = next(first, len(events))
     data = UnchangedData(request="submit")
+    events = writer.pending.events
+    at = next((at for at in range(start, len(events)) if events[at][0].owner_id), len(events))
     if at == len(events):
         read = (item.meaning for item in inputs if isinstance(item.meaning, Prepared))
         owner_id = next((prepared.candidate.owner_id for prepared in read), "")
@@ -208,17 +207,18 @@ def record_outcomes(
         {name: value for name, value in asdict(outcome).items() if value is not None}
         for outcome in outcomes
     ]
-    kept = [
-        outcome
-        | {
-            field: [{**fact, "assertion": ""} for fact in outcome[field]]
-            for field in NAMING
-            if field in outcome
-        }
-        for outcome in told
-    ]
-    answer, kept_answer = Done({"outcomes": told}), {"done": {"outcomes": kept}}
-    _record(writer, _Asked(request_id, asked, data), answer, kept_answer, at)
+    kept = {"done": {"outcomes": [_without_texts(outcome) for outcome in told]}}
+    answer = Done({"outcomes": told})
+    _record(writer, _Asked(request_id, asked, data), answer, kept, at)
+
+
+def _without_texts(outcome: JsonObject) -> JsonObject:
+    named = {
+        field: [{**fact, "assertion": ""} for fact in outcome[field]]
+        for field in NAMING
+        if field in outcome
+    }
+    return outcome | named
 
 
 class _Asked(NamedTuple):

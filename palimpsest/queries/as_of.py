@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.backends.reader import Reader
+from palimpsest.contracts.policy import Policy
 from palimpsest.projections.duckdb.queries import queries
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.questions import settle_question
@@ -41,6 +42,19 @@ class Counts:
     waiting: int = 0
     unembedded: int = 0
 
+    def add(self, ledger: Ledger, policy: Policy) -> None:
+        """Count what an owner's ledger has under a policy."""
+        pending = [entry for entry in ledger.entries.values() if entry.living and entry.pending]
+        questions = [settle_question(ledger, entry.id, policy) for entry in pending]
+        joins = [edge for edge in ledger.edges.values() if edge.standing]
+        self.candidates += len(ledger.entries)
+        self.memories += sum(memory.living for memory in ledger.memories())
+        self.joins += len(joins)
+        self.folded += sum(edge.folded for edge in joins)
+        self.pending += len(pending)
+        self.waiting += sum(one is not None for one in questions) + len(ledger.composing)
+        self.unembedded += len(ledger.unembedded)
+
 
 def counts_as_of(reader: Reader, position: int) -> tuple[Counts, dict[str, int], dict[str, Any]]:
     """Counts, decisions by kind, and the judge's figures; folds one owner after another."""
@@ -48,17 +62,7 @@ def counts_as_of(reader: Reader, position: int) -> tuple[Counts, dict[str, int],
     policy, counts = reader.policy_as_of(position), Counts()
     for owner_id in reader.log.owners_since(0, upto=position):
         with folded(reader, owner_id, position) as ledger:
-            living = [entry for entry in ledger.entries.values() if entry.living]
-            pending = [entry for entry in living if entry.pending]
-            asked = (settle_question(ledger, entry.id, policy) for entry in pending)
-            counts.candidates += len(ledger.entries)
-            counts.memories += sum(memory.living for memory in ledger.memories())
-            joins = [edge for edge in ledger.edges.values() if edge.standing]
-            counts.joins += len(joins)
-            counts.folded += sum(edge.folded for edge in joins)
-            counts.pending += len(pending)
-            counts.unembedded += len(ledger.unembedded)
-            counts.waiting += sum(value is not None for value in asked) + len(ledger.composing)
+            counts.add(ledger, policy)
     return counts, {row["decision"]: row["n"] for row in by_kind}, judged
 
 

@@ -208,15 +208,19 @@ def _reasons(
     if hidden:
         which = f"the {hidden[0]} one is" if len(hidden) == 1 else "both are"
         yield {"reason": "hidden", "detail": f"{which} hidden"}
-    arrival = reader.log.find(newer.decision_id)
-    assert arrival is not None, "a candidate was decided on"
     if older.id in newer.open:
         yield {"reason": "waiting", "detail": "the judge has not answered about the two yet"}
     elif said is not None and said[1].answer not in JOINING:
         yield _kept_by_judge(*said)
+    yield from _not_joined_on_arrival(reader, ledger, older, newer, asked=said is not None)
+
+
+def _not_joined_on_arrival(
+    reader: Reader, ledger: Ledger, older: Entry, newer: Entry, *, asked: bool
+) -> Iterator[Reason]:
+    """Why no rule joined the newer one when it arrived; `asked`: the judge answered about them."""
     evidence = evidence_of(reader, newer.decision_id)
-    policies = reader.log.policies()
-    policy = policies.get(evidence.policy) if evidence else None
+    policy = reader.log.policies().get(evidence.policy) if evidence else None
     if evidence is None or policy is None:
         return
     if protected := _protected(policy, older, newer):
@@ -228,10 +232,10 @@ def _reasons(
         detail = f"the newer one was not compared: on its arrival there was no {missing}"
         yield {"reason": "uncompared", "detail": detail}
     elif (seen := _seen(ledger, evidence.neighbours, older)) is None:
-        yield from _unseen(reader, policy, older, newer, arrival.position - 1)
+        yield from _unseen(reader, policy, older, newer)
     else:
         yield from _compared(policy, older, newer, seen, ledger.names)
-        if said is None and older.id not in newer.open:
+        if not asked and older.id not in newer.open:
             yield from _unasked(policy, newer, seen, evidence)
 
 
@@ -314,9 +318,7 @@ def _protected(policy: Policy, older: Entry, newer: Entry) -> Reason | None:
     return None
 
 
-def _unseen(
-    reader: Reader, policy: Policy, older: Entry, newer: Entry, before: int
-) -> Iterator[Reason]:
+def _unseen(reader: Reader, policy: Policy, older: Entry, newer: Entry) -> Iterator[Reason]:
     """Why a search did not find the older one: its score is too low, or others were nearer."""
     reach = Reach.of(policy, newer.fields.namespace)
     mine, other = newer.distinct.vector, older.distinct.vector
@@ -329,7 +331,9 @@ def _unseen(
         names = reader.ledger(newer.fields.owner_id).names
         yield from _compared(policy, older, newer, seen, names)
         return
-    with folded(reader, newer.fields.owner_id, before) as then:
+    arrival = reader.log.find(newer.decision_id)
+    assert arrival is not None, "a candidate was decided on"
+    with folded(reader, newer.fields.owner_id, arrival.position - 1) as then:
         vectors = [
             distinct.vector
             for distinct in then.scope(newer.fields.namespace).rows
@@ -375,17 +379,18 @@ def _compared(
     )
     words = unlicensed(one, other)
     passes = words is None and not seen.cues
-    namespace = newer.fields.namespace
     for check in policy.active:
-        if isinstance(check, TokenCheck) and (seen.jaccard or 0.0) < check.threshold:
-            if seen.jaccard is not None:
+        match check:
+            case TokenCheck() if seen.jaccard is not None and seen.jaccard < check.threshold:
                 yield _below("tokens", seen.jaccard, check.threshold)
-        elif isinstance(check, CosineCheck) and seen.cosine is not None:
-            lowest = check.zones_of(namespace)[-1].at_least
-            if passes and check.near_identical is not None:
-                lowest = min(lowest, check.near_identical)
-            if seen.cosine < lowest:
-                yield _below("cosine", seen.cosine, lowest)
+            case CosineCheck() if seen.cosine is not None:
+                lowest = check.zones_of(newer.fields.namespace)[-1].at_least
+                if passes and check.near_identical is not None:
+                    lowest = min(lowest, check.near_identical)
+                if seen.cosine < lowest:
+                    yield _below("cosine", seen.cosine, lowest)
+            case _:
+                pass
     if not passes:
         yield _stopped([str(cue) for cue in seen.cues], words)
 

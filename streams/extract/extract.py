@@ -23,7 +23,7 @@ from palimpsest.streams.judge.prompts import Prompt, tool
 from palimpsest.streams.search.content import HAN, KANA
 
 if TYPE_CHECKING:
-    from palimpsest.streams.judge.service import Service
+    from palimpsest.streams.judge.service import Service, ServiceReply
     from palimpsest.streams.judge.storage import VerdictCache
 
 PART_BYTES = 24_000
@@ -102,38 +102,43 @@ async def extract(
     asked = service.exchange.form(extract_prompt())
     requests: list[bytes] = []
     for part in parts(messages, PART_BYTES):
-        payload = json.dumps(
-            {
-                "messages": [
-                    {
-                        "number": number,
-                        "role": message.role,
-                        "at": message.at.isoformat() if message.at else None,
-                        "content": message.content,
-                    }
-                    for number, message in part
-                ]
-            },
-            ensure_ascii=True,
-        )
+        payload = _payload(part)
         requests.append(hashlib.sha256(f"{asked.id}\n{model}\n{payload}".encode()).digest())
         known = kept.part(requests[-1]) if kept else None
         if known is not None:
             yield _read(known, part, about)
             continue
         reply = await service.ask(asked, model, payload, ANSWERS, finish=kept is not None)
-        if reply.outcome == "unavailable":
-            yield Extraction(parts=1, unanswered=1, why=reply.why)
-        elif reply.outcome == "unusable" or reply.cut:
-            yield Extraction(parts=1, unread=1, unusable=1)
-        else:
-            found = _read(reply.given, part, about)
-            if kept and not found.unread:
-                kept.keep_part(requests[-1], reply.given)
-                end_if_cancelled()
-            yield found
+        found = _answered(reply, part, about)
+        if kept and not (found.unanswered or found.unread):
+            kept.keep_part(requests[-1], reply.given)
+            end_if_cancelled()
+        yield found
     if kept:
         kept.drop_parts(requests)
+
+
+def _payload(part: Sequence[tuple[int, Message]]) -> str:
+    listed = [
+        {
+            "number": number,
+            "role": message.role,
+            "at": message.at.isoformat() if message.at else None,
+            "content": message.content,
+        }
+        for number, message in part
+    ]
+    return json.dumps({"messages": listed}, ensure_ascii=True)
+
+
+def _answered(
+    reply: ServiceReply, part: Sequence[tuple[int, Message]], about: dict[str, str]
+) -> Extraction:
+    if reply.outcome == "unavailable":
+        return Extraction(parts=1, unanswered=1, why=reply.why)
+    if reply.outcome == "unusable" or reply.cut:
+        return Extraction(parts=1, unread=1, unusable=1)
+    return _read(reply.given, part, about)
 
 
 def statements(messages: Sequence[Message], about: dict[str, str]) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from palimpsest.contracts.counting import counted
 from palimpsest.contracts.events import CertifiedData
 from palimpsest.contracts.policy import Policy
 from palimpsest.evaluation.automatic import standing
+from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedder import Progress
 from palimpsest.streams.guard import guard_hash, tables_of
 
@@ -105,21 +106,29 @@ def check(
     owners = now.owners()
     for number, owner in enumerate(owners):
         progress("reading the joins", number / len(owners))
-        for memory in now.ledger(owner).memories():
-            if memory.living and len(memory.members) > answer["members"]:
-                answer["members"], answer["largest_memory"] = len(memory.members), memory.id
+        _note_largest(now.ledger(owner), answer)
         if coverage is not None:
-            scope = coverage.scope
-            meant = now.joins_of(owner, scope.since) if scope.has(owner) else []
-            for join in meant:
-                answer[coverage.of(join)] += 1
-            answer["outside"] += sum(1 for _ in standing(now.ledger(owner))) - len(meant)
+            _count_joins(now, owner, coverage, answer)
     answer["problems"] = [*_problems(answer, coverage, most, most_members)]
     if coverage is not None:
         before = reader.policy_as_of(coverage.position)
         answer["problems"] += coverage.problems(reader.policy_in_force(), before)
     answer["holds"] = not answer["problems"]
     return answer
+
+
+def _note_largest(ledger: Ledger, answer: AuditCheck) -> None:
+    for memory in ledger.memories():
+        if memory.living and len(memory.members) > answer["members"]:
+            answer["members"], answer["largest_memory"] = len(memory.members), memory.id
+
+
+def _count_joins(now: Sealed, owner: str, coverage: Coverage, answer: AuditCheck) -> None:
+    scope = coverage.scope
+    meant = now.joins_of(owner, scope.since) if scope.has(owner) else []
+    for join in meant:
+        answer[coverage.of(join)] += 1
+    answer["outside"] += sum(1 for _ in standing(now.ledger(owner))) - len(meant)
 
 
 def _problems(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import chain
 from typing import TypedDict, get_args
 
 from palimpsest.auditing.apart import ApartPair, Population, population, texts_of
@@ -294,31 +293,44 @@ class Recalls:
 def planned(audit: Audit, found: Population, labels: Mapping[str, AuditLabelledData]) -> RecallPlan:
     """The pairs to label: first random ones and the pilot's, then those that its labels choose."""
     seed, wanted = audit.opened.seed, audit.opened.recall or 0
-    strata: list[list[ApartPair]] = [[] for _ in range(len(EDGES) + 1)]
+    strata = [_Stratum() for _ in range(len(EDGES) + 1)]
     for pair_id in sealed_order(seed, found.near):
         pair = found.near[pair_id]
-        strata[stratum_of(pair.score or 0.0)].append(pair)
+        strata[stratum_of(pair.score or 0.0)].pairs.append(pair)
     at_random = [*found.at_random.values()]
-    sizes = pilot([len(pairs) for pairs in strata], wanted - len(at_random))
-    taken = [pairs[:size] for pairs, size in zip(strata, sizes, strict=True)]
-    order = _mixed(seed, chain(at_random, *taken))
+    sizes = pilot([len(stratum.pairs) for stratum in strata], wanted - len(at_random))
+    order = _mixed(seed, [*at_random, *_take(strata, sizes)])
     if all(_said(pair, labels) for pair in order):
-        counts = [_counts(*both, labels) for both in zip(map(len, strata), taken, strict=True)]
-        more = allocation(counts, wanted - len(order))
-        later = [
-            pairs[size : size + extra]
-            for pairs, size, extra in zip(strata, sizes, more, strict=True)
-        ]
-        taken = [[*first, *then] for first, then in zip(taken, later, strict=True)]
-        order += _mixed(seed, chain(*later))
-    counts = [_counts(len(pairs), some, labels) for pairs, some in zip(strata, taken, strict=True)]
+        more = allocation([stratum.counts(labels) for stratum in strata], wanted - len(order))
+        order += _mixed(seed, _take(strata, more))
+    counts = [stratum.counts(labels) for stratum in strata]
     counts.append(_counts(found.others, at_random, labels))
     waiting = next((pair for pair in order if not _said(pair, labels)), None)
     size = len(at_random) + min(wanted - len(at_random), len(found.near))
     return RecallPlan(counts, size, order, waiting)
 
 
-def _mixed(seed: str, pairs: chain[ApartPair]) -> list[ApartPair]:
+@dataclass(slots=True)
+class _Stratum:
+    """The pairs of a range of scores, in sealed order; the first `taken` are to be labelled."""
+
+    pairs: list[ApartPair] = field(default_factory=list)
+    taken: int = 0
+
+    def counts(self, labels: Mapping[str, AuditLabelledData]) -> StratumCounts:
+        return _counts(len(self.pairs), self.pairs[: self.taken], labels)
+
+
+def _take(strata: Sequence[_Stratum], sizes: Sequence[int]) -> list[ApartPair]:
+    """Take the next pairs of each stratum."""
+    found: list[ApartPair] = []
+    for stratum, size in zip(strata, sizes, strict=True):
+        found += stratum.pairs[stratum.taken : stratum.taken + size]
+        stratum.taken += size
+    return found
+
+
+def _mixed(seed: str, pairs: Iterable[ApartPair]) -> list[ApartPair]:
     """The pairs in an order that does not reveal the stratum."""
     return sorted(pairs, key=lambda pair: rank_of(seed, pair.id))
 

@@ -125,12 +125,7 @@ def parts_of(asked: Any) -> list[Mapping[str, Any]]:
 
 def _condition(name: str, asked: Any) -> Condition:
     if name in ("AND", "OR", "NOT"):
-        inner = [_all_of([_condition(*part) for part in part.items()]) for part in parts_of(asked)]
-        if name == "AND":
-            return _all_of(inner)
-        if name == "OR":
-            return lambda row: any(test(row) for test in inner)
-        return lambda row: not any(test(row) for test in inner)
+        return _combined(name, [_of_part(part) for part in parts_of(asked)])
     if name == "metadata" and isinstance(asked, dict):
         return _all_of([_of_metadata(key, value) for key, value in asked.items()])
     if name not in FIELDS:
@@ -140,6 +135,20 @@ def _condition(name: str, asked: Any) -> Condition:
     field = FIELDS[name]
     test = _test(_time if name in TIMES else _as_it_is, asked)
     return lambda row: test(row[field])
+
+
+def _of_part(part: Mapping[str, Any]) -> Condition:
+    return _all_of([_condition(name, asked) for name, asked in part.items()])
+
+
+def _combined(name: str, inner: list[Condition]) -> Condition:
+    match name:
+        case "AND":
+            return _all_of(inner)
+        case "OR":
+            return lambda row: any(test(row) for test in inner)
+        case _:
+            return lambda row: not any(test(row) for test in inner)
 
 
 def _of_metadata(key: str, asked: Any) -> Condition:

@@ -192,12 +192,9 @@ def _brief(value: Any, parts: JsonObject) -> Any:
         value = {name: one for name, one in value.items() if name not in BOUNDS}
     if "$ref" in value:
         part = parts[value["$ref"].rpartition("/")[2]]
-        return _brief({**part, **{name: one for name, one in value.items() if name != "$ref"}}, {})
-    said = {
-        name: _brief(one, parts)
-        for name, one in value.items()
-        if name not in LEFT_OUT and not (name == "default" and one in (None, False))
-    }
+        beside = {name: one for name, one in value.items() if name != "$ref"}
+        return _brief({**part, **beside}, {})
+    said = {name: _brief(one, parts) for name, one in value.items() if _is_shown(name, one)}
     if "properties" in value:
         said["properties"] = {name: _brief(one, parts) for name, one in value["properties"].items()}
         said.pop("additionalProperties", None)
@@ -210,3 +207,7 @@ def _brief(value: Any, parts: JsonObject) -> Any:
             return {**one, **said}
         case several:
             return {**said, "anyOf": [one for one in several if one != {"type": "null"}]}
+
+
+def _is_shown(name: str, value: Any) -> bool:
+    return name not in LEFT_OUT and not (name == "default" and value in (None, False))

@@ -125,22 +125,30 @@ def _copy_sqlite(
         rows = {} if place.query else _sqlite_rows(copy, table, {edit.number for edit in edits})
         with copy:
             for edit in edits:
-                found = rows.get(edit.number) or _identity(edit, mapping)
-                where = " AND ".join(f"{quoted(name)} = ?" for name in found)
-                values = [*found.values()]
-                if edit.said is None:
-                    done = copy.execute(f"DELETE FROM {table} WHERE {where}", values)  # noqa: S608 - quoted
-                else:
-                    sets = ", ".join(f"{quoted(name)} = ?" for name in edit.said)
-                    done = copy.execute(
-                        f"UPDATE {table} SET {sets} WHERE {where}",  # noqa: S608 - quoted
-                        [*edit.said.values(), *values],
-                    )
-                if done.rowcount != 1:
+                changed = _edit_row(copy, table, edit, rows.get(edit.number), mapping)
+                if changed != 1:
                     raise UsageError(
-                        f"row {edit.number} cannot be identified: {done.rowcount} rows of {table}"
+                        f"row {edit.number} cannot be identified: {changed} rows of {table}"
                         " have its id. Nothing was written"
                     )
+
+
+def _edit_row(
+    copy: sqlite3.Connection,
+    table: str,
+    edit: RowEdit,
+    row_id: Fields | None,
+    mapping: FieldMapping,
+) -> int:
+    """Change or delete a row, by its row id if it has one; returns the number of rows found."""
+    found = row_id or _identity(edit, mapping)
+    where = " AND ".join(f"{quoted(name)} = ?" for name in found)
+    if edit.said is None:
+        delete = f"DELETE FROM {table} WHERE {where}"  # noqa: S608 - quoted
+        return copy.execute(delete, [*found.values()]).rowcount
+    sets = ", ".join(f"{quoted(name)} = ?" for name in edit.said)
+    update = f"UPDATE {table} SET {sets} WHERE {where}"  # noqa: S608 - quoted
+    return copy.execute(update, [*edit.said.values(), *found.values()]).rowcount
 
 
 def _sqlite_rows(

@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
@@ -343,15 +343,12 @@ def run_one(stream: str, preset: str, said: Sequence[Row], engine: Engine) -> Re
     gold = {row.id: row.gold for row in said if row.gold is not None}
     judge = LabelJudge(gold, {row.id: row.said["text"] for row in said}, policy.judge)
     clock = Clock()
-    last = {(row.said["owner_id"], row.said["session_id"]): row.at.date() for row in said}
-    ending: dict[Any, list[tuple[str, str]]] = defaultdict(list)
-    for session, day in last.items():
-        ending[day].append(session)
     with scratch_store(engine, clock, policy) as store:
         driven = Driven(store, clock, policy, judge)
         begun = time.perf_counter()
-        for day, some in groupby(said, key=lambda row: row.at.date()):
-            driven.run_day([*some], ending[day])
+        ending = _ending_sessions(said)
+        for day, rows_of_day in groupby(said, key=lambda row: row.at.date()):
+            driven.run_day([*rows_of_day], ending[day])
         clock.now += timedelta(days=1)
         driven.run_batch(clock.now)
         seconds = time.perf_counter() - begun
@@ -362,17 +359,16 @@ def run_one(stream: str, preset: str, said: Sequence[Row], engine: Engine) -> Re
         for event in events
         if isinstance(event, Decided | Settled | Joined) and event.data.join is not None
     )
-    clusters = {
-        entry.id: entry.memory.id for ledger in ledgers for entry in ledger.entries.values()
-    }
+    entries = [entry for ledger in ledgers for entry in ledger.entries.values()]
+    clusters = {entry.id: entry.memory.id for entry in entries}
     found = pairwise(clusters, gold) if gold else None
     return Result(
         stream=stream,
         preset=preset,
         rows=len(said),
-        memories=sum(1 for ledger in ledgers for memory in ledger.memories() if memory.living),
+        memories=sum(memory.living for ledger in ledgers for memory in ledger.memories()),
         joins=dict(joins.most_common()),
-        pending=sum(bool(e.open) for ledger in ledgers for e in ledger.entries.values()),
+        pending=sum(bool(entry.open) for entry in entries),
         precision=found.precision if found else None,
         recall=found.recall if found else None,
         false_pairs=_false_pairs(clusters, gold) if gold else None,
@@ -381,6 +377,15 @@ def run_one(stream: str, preset: str, said: Sequence[Row], engine: Engine) -> Re
         usd=judge.usd,
         seconds=seconds,
     )
+
+
+def _ending_sessions(said: Sequence[Row]) -> dict[date, list[tuple[str, str]]]:
+    """The sessions of which each day has the last row."""
+    last = {(row.said["owner_id"], row.said["session_id"]): row.at.date() for row in said}
+    ending: dict[date, list[tuple[str, str]]] = defaultdict(list)
+    for session, day in last.items():
+        ending[day].append(session)
+    return ending
 
 
 def _false_pairs(clusters: Mapping[str, str], gold: Mapping[str, str]) -> int:
@@ -432,36 +437,43 @@ def draw(results: Sequence[Result], file: Path) -> None:
     mpl.rcParams["svg.hashsalt"] = "palimpsest"
     from matplotlib import pyplot as plt
 
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    _draw_memories(left, results)
+    _draw_rates(right, results)
+    figure.savefig(file, metadata={"Date": None})
+    plt.close(figure)
+
+
+def _draw_memories(axes: Any, results: Sequence[Result]) -> None:
+    share = {(one.preset, one.stream): one.memories / one.rows for one in results}
     presets = [*dict.fromkeys(result.preset for result in results)]
     streams = [*dict.fromkeys(result.stream for result in results)]
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    width = 0.8 / len(presets)
     for place, preset in enumerate(presets):
-        share = [
-            next(r.memories / r.rows for r in results if (r.preset, r.stream) == (preset, stream))
-            for stream in streams
-        ]
-        offset = (place - len(presets) / 2) * 0.8 / len(presets)
+        offset = (place - len(presets) / 2) * width
         at = [number + offset for number in range(len(streams))]
-        left.bar(at, share, width=0.8 / len(presets), label=preset, align="edge")
-    left.set_xticks(range(len(streams)), [name.replace("_", "\n", 1) for name in streams])
-    left.set_ylabel("memories left ÷ candidates")
-    left.set_title("What is left of each stream")
-    left.legend(fontsize="small")
+        heights = [share[preset, stream] for stream in streams]
+        axes.bar(at, heights, width=width, label=preset, align="edge")
+    axes.set_xticks(range(len(streams)), [name.replace("_", "\n", 1) for name in streams])
+    axes.set_ylabel("memories left ÷ candidates")
+    axes.set_title("What is left of each stream")
+    axes.legend(fontsize="small")
+
+
+def _draw_rates(axes: Any, results: Sequence[Result]) -> None:
     for result in results:
         if result.precision is not None and result.recall is not None:
-            right.scatter(result.recall, result.precision, label=result.preset)
-            right.annotate(
+            axes.scatter(result.recall, result.precision, label=result.preset)
+            axes.annotate(
                 result.preset,
                 (result.recall, result.precision),
                 textcoords="offset points",
                 xytext=(5, 4),
                 fontsize="small",
             )
-    right.set_xlabel("recall: pairs of one meaning that are one memory")
-    right.set_ylabel("precision: pairs of one memory that are one meaning")
-    right.set_title("labelled_e2e, the labels as the judge")
-    figure.savefig(file, metadata={"Date": None})
-    plt.close(figure)
+    axes.set_xlabel("recall: pairs of one meaning that are one memory")
+    axes.set_ylabel("precision: pairs of one memory that are one meaning")
+    axes.set_title("labelled_e2e, the labels as the judge")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -34,31 +34,31 @@ def engines(scale: Scale) -> list[Measured]:
 
 def _calls(texts: Sequence[str], held: int, rounds: int, kind: str) -> list[Measured]:
     """A submit and a recall in stores with the same memories, under `standard` and with int8."""
-    taken: dict[str, list[list[float]]] = {"submit": [], "recall": []}
+    policies = ("standard", "standard-int8")
+    recalls: list[list[float]] = []
+    submits: list[list[float]] = []
     with ExitStack() as stack:
-        stores = []
-        for policy in ("standard", "standard-int8"):
-            store = stack.enter_context(scratch_palimpsest(policy=policy))
+        stores = [stack.enter_context(scratch_palimpsest(policy=policy)) for policy in policies]
+        for store in stores:
             store.submit([row(text) for text in texts[:held]], source="bench")
-            stores.append(store)
         for text in texts[held : held + rounds]:
-            for call, words in (("recall", (OWNER, text)), ("submit", (row(text),))):
-                taken[call].append([busy_ms(getattr(store, call), *words) for store in stores])
+            recalls.append([busy_ms(store.recall, OWNER, text) for store in stores])
+            submits.append([busy_ms(store.submit, row(text)) for store in stores])
     note = f"{held:,} memories of one owner, {rounds} {kind} texts, processor time, in turns"
-    return [
-        Measured(
-            f"one {call}: standard-int8 ÷ standard",
-            "",
-            [median(of_int8 for _, of_int8 in both) / median(of_full for of_full, _ in both)],
-            at_most=True,
-            note=note,
-            beside={
-                f"{policy}, ms": median(one[at] for one in both)
-                for at, policy in enumerate(("standard", "standard-int8"))
-            },
+    measured = []
+    for call, taken in (("submit", submits), ("recall", recalls)):
+        of_full, of_int8 = (median(times) for times in zip(*taken, strict=True))
+        measured.append(
+            Measured(
+                f"one {call}: standard-int8 ÷ standard",
+                "",
+                [of_int8 / of_full],
+                at_most=True,
+                note=note,
+                beside={"standard, ms": of_full, "standard-int8, ms": of_int8},
+            )
         )
-        for call, both in taken.items()
-    ]
+    return measured
 
 
 def _compared(

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,28 +60,35 @@ class Cut:
 def asked(data: Path) -> Iterator[Asked]:
     """All questions, each once for every collection of texts that it is asked about."""
     for texts in _people(data):
-        for question in QUESTIONS:
-            if "fact" not in question:
-                answers = re.compile(question.get("answered_by", "$^"), re.IGNORECASE)
-                right = frozenset(filter(answers.search, texts))
-                yield from (Asked(texts, words, right) for words in question["questions"])
-        for one in CORRECTIONS:
-            if one["kind"] in OF_ONE:
-                yield Asked(texts, one["question"], frozenset())
+        yield from _of_person(texts)
     for day in ("home", "work"):
-        facts = [fact for fact in FACTS if fact["day"] == day]
-        firsts = [fact["wordings"][0] for fact in facts]
-        for question in QUESTIONS:
-            if "fact" in question:
-                right = frozenset({question["fact"]} & {*firsts})
-                yield from (Asked(firsts, words, right) for words in question["questions"])
-        every = [text for fact in facts for text in _texts_of(fact)]
-        for fact in FACTS:
-            if "after" in fact and fact["day"] in DAYS:
-                yield Asked(every, fact["question"], frozenset({*_texts_of(fact)} & {*every}))
-    both = [one[when] for one in CORRECTIONS for when in ("before", "after")]
+        yield from _of_day([fact for fact in FACTS if fact["day"] == day])
+    corrections = [one[when] for one in CORRECTIONS for when in ("before", "after")]
     for one in CORRECTIONS:
-        yield Asked(both, one["question"], frozenset({one["before"], one["after"]}))
+        yield Asked(corrections, one["question"], frozenset({one["before"], one["after"]}))
+
+
+def _of_person(texts: Sequence[str]) -> Iterator[Asked]:
+    for question in QUESTIONS:
+        if "fact" not in question:
+            answers = re.compile(question.get("answered_by", "$^"), re.IGNORECASE)
+            right = frozenset(filter(answers.search, texts))
+            yield from (Asked(texts, words, right) for words in question["questions"])
+    for one in CORRECTIONS:
+        if one["kind"] in OF_ONE:
+            yield Asked(texts, one["question"], frozenset())
+
+
+def _of_day(facts: Sequence[dict[str, Any]]) -> Iterator[Asked]:
+    firsts = [fact["wordings"][0] for fact in facts]
+    for question in QUESTIONS:
+        if "fact" in question:
+            right = frozenset({question["fact"]}.intersection(firsts))
+            yield from (Asked(firsts, words, right) for words in question["questions"])
+    every = [text for fact in facts for text in _texts_of(fact)]
+    for fact in FACTS:
+        if "after" in fact and fact["day"] in DAYS:
+            yield Asked(every, fact["question"], frozenset(_texts_of(fact)).intersection(every))
 
 
 def _people(data: Path) -> Iterator[list[str]]:

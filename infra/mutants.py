@@ -125,6 +125,12 @@ def distance(test: Path, file: Path) -> tuple[int, bool, int]:
     return group, not (alike and named), -len(test.parts)  # unit tests are in deeper folders
 
 
+def tests_of(group: int, tests: Sequence[Path], file: Path) -> list[Path]:
+    """The tests of a group in which those of a broken file run, the nearest first."""
+    ranked = sorted((distance(test, file), test) for test in tests)
+    return [test for (its_group, *_), test in ranked if its_group == group]
+
+
 def is_noticed(mutant: Mutant, copy: Path, tests: Sequence[Path], arguments: list[str]) -> bool:
     """Whether one of these tests fails in a copy that has the break, and passes without."""
     if not tests:
@@ -174,9 +180,7 @@ def main() -> int:
         copy = Path(shutil.copytree(ROOT, Path(folder) / "copy", symlinks=True, ignore=COPIED))
         for group in (NEAR, OF_LAWS, FAR):
             for number, mutant in [*left.items()]:
-                ranked = sorted((distance(test, mutant.file), test) for test in tests)
-                those = [test for (its_group, *_), test in ranked if its_group == group]
-                noticed = is_noticed(mutant, copy, those, arguments)
+                noticed = is_noticed(mutant, copy, tests_of(group, tests, mutant.file), arguments)
                 if noticed:
                     del left[number]
                 if noticed or group == FAR:

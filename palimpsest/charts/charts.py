@@ -55,7 +55,7 @@ class Rect:
 
 @dataclass(frozen=True, slots=True)
 class ChartMark:
-    """A label, at the place where its text begins or, on an axis, is centred."""
+    """A label, at the place where its text ends or, below the columns, is centred."""
 
     x: float
     y: float

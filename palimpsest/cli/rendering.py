@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -496,8 +497,9 @@ def dead_letters(found: Sequence[Mapping[str, Any]]) -> RenderableType:
 
 def dead_letter(about: Mapping[str, Any], original: bytes) -> RenderableType:
     """A dead letter with the beginning of its bytes, escaped if they are not UTF-8."""
-    text = original[:SHOWN_BYTES].decode(errors="backslashreplace")
     more = len(original) - SHOWN_BYTES
+    decoder = getincrementaldecoder("utf-8")("backslashreplace")
+    text = decoder.decode(original[:SHOWN_BYTES], final=more <= 0)  # leaves out a cut character
     rest = [shown(f"… {counted(more, 'more byte')}; --raw gives all", "dim")] if more > 0 else []
     if len(original) < about["size"]:
         rest.append(shown(f"only the first {len(original):,} bytes were kept", "dim"))

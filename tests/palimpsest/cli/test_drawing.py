@@ -507,6 +507,13 @@ def test_a_letter_says_what_is_missing_of_it(kept: int, size: int, told: list[st
     assert "".join(found[1:]).count("x") == min(kept, SHOWN_BYTES)
 
 
+def test_a_dead_letter_is_cut_between_characters() -> None:
+    original = ("xx" + "日" * SHOWN_BYTES).encode()
+    found = "".join(lines(rendering.dead_letter({"size": len(original)}, original)))
+    assert "日" in found
+    assert "\\x" not in found
+
+
 def test_a_candidate_shows_what_was_looked_at() -> None:
     evidence = {
         "asked": ["n2"],

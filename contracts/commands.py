@@ -204,9 +204,10 @@ class Undo(OwnerCommand):
 class Forget(OwnerCommand):
     """Forget memories, each named by any of its members, with all their wordings.
 
-    `expect` is the version of all of them together: nothing happens if one has changed since.
-    `again` says what happens to their texts if they arrive again; with `earlier`, a text that
-    happened before the forgetting is refused. `cause` is the request, which names the forgetting.
+    `expect` is their version, together, or a token that covers each: nothing happens if one has
+    changed since. `again` says what happens to their texts if they arrive again; with `earlier`, a
+    text that happened before the forgetting is refused. `cause` is the request, which names the
+    forgetting.
     """
 
     command: Literal["forget"] = "forget"

@@ -371,11 +371,11 @@ class RefuseRequest(Request[TakenBack]):
 class ForgetRequest(Request[Forgotten]):
     """`palimpsest forget ID…`: forget memories of one owner with all their wordings.
 
-    `expect` is the version of all of them together, such as a plan's token. `again` says what
-    happens to a text that arrives again: by default a person is asked (`ask`). If an agent forgets,
-    the default is to store the text (`allow`), but to refuse it if it says that it happened before
-    the forgetting. The `request_id` names the forgetting. For an owner without memories, give
-    `owner_id` and no `memory_ids`.
+    `expect` is their version, together, or a plan's token, which covers each of them. `again` says
+    what happens to a text that arrives again: by default a person is asked (`ask`). If an agent
+    forgets, the default is to store the text (`allow`), but to refuse it if it says that it
+    happened before the forgetting. The `request_id` names the forgetting. For an owner without
+    memories, give `owner_id` and no `memory_ids`.
     """
 
     request: Literal["forget"] = "forget"
@@ -587,7 +587,7 @@ class PolicyRequest(Request[PolicyInForce]):
 
 
 class OpenAuditRequest(Request[Audited]):
-    """`palimpsest audit open`: audit the joins standing at a position; the seed is drawn later."""
+    """`palimpsest audit open`: audit the joins standing at a position, sealed before the seed."""
 
     request: Literal["open_audit"] = "open_audit"
     opened: AuditOpenedData

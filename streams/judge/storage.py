@@ -156,9 +156,10 @@ class Key:
 class VerdictCache(_JudgeFile):
     """A file of answers.
 
-    It holds composed texts and short reasons, but no other text of a memory. The cost of an answer
-    is *owed* until a verdict that is to be recorded claims it: one that a dry run paid for, or that
-    arrived as its process stopped, belongs to the first verdict that is recorded later.
+    It holds composed texts, short reasons and, for a while, memories extracted from parts of a
+    conversation, but no other text of a memory. The cost of an answer is *owed* until a verdict
+    that is to be recorded claims it: one that a dry run paid for, or that arrived as its process
+    stopped, belongs to the first verdict that is recorded later.
     """
 
     def __init__(self, file: Path) -> None:

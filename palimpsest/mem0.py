@@ -31,7 +31,7 @@ class Memory:
         return cls(config_dict, **where)
 
     def add(self, messages: Any, *, metadata: Any = None, infer: bool = True, **more: Any) -> Row:
-        """Remember what the user states; with `infer=False`, all but the system's, with roles.
+        """Remember what the user states; with `infer=False`, all but instructions, with roles.
 
         Adds all messages or none. ValueError if `user_id`, `agent_id` and `run_id` are all missing.
         """

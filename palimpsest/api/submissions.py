@@ -100,8 +100,9 @@ class Submissions(OpenedStore):
         """Remember a conversation: messages with `role` and `content`, and a time if they have one.
 
         The judge's model extracts memories, as `palimpsest extract` does; with `infer=False`, each
-        message but empty ones and a system's is stored as it is. Each memory's metadata names the
-        `message` that it came from: by its `id`, or by its number, from 1. All are stored, or none.
+        message but empty ones and those of `system` and `developer` is stored as it is. A memory's
+        metadata names the `message` that it came from: by its `id`, or by its number, from 1. All
+        are stored, or none.
         UsageError if the judge cannot be used, or a `content` is of another type; InvalidInputError
         for a wrong time; TransientError if the judge gave no answer about some part of the
         conversation; ModelError if its model did not answer in the requested form.

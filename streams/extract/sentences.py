@@ -38,9 +38,24 @@ _OPENERS = (
     " sind habe hat kann où quand qui que quoi comment pourquoi quel quelle quels quelles est-ce"
     " qu'est-ce qu’est-ce dónde cuándo quién qué cómo cuál"
 ).split()
+_IN_THE_PAST = (
+    r"(?!(?:bleed|breed|feed|need|proceed|succeed|speed)\b)(?:\w+ed|became|began|bought|broke|built"
+    "|came|caught|cut|fell|felt|fought|found|gave|got|grew|had|hurt|left|lost|made|met|put|quit"
+    "|ran|sold|spent|taught|told|took|went|won|wrote)"
+)
+_PRESUPPOSED = rf"""(?x:
+    (?:how|when)\ (?:I|we|(?:my|our)\ \w+)\ (?:\w+ly\ |first\ |just\ )?{_IN_THE_PAST}\b
+    | (?:wann|wie)\ (?:ich|wir)\ .{{1,80}}\ (?!geboren)
+        (?:\w{{0,12}}ge\w{{2,12}}|(?:be|ent|er|ver|zer)\w{{1,12}})(?:en|t)
+        \ (?:habe|haben|bin|sind)\b
+    | (?:comment|quand)\ (?:j['’]ai|je\ (?:me\ )?suis(?!\ née?\b)|nous\ avons)\ \w+\ \w
+    | (?:cómo|cuándo)\ (?:me\ )?(?!nací)\w+[éí]\ \w
+)"""
+"""What is left of such a question without its *how* or *when* has happened: *I lost my job*."""
 _ONLY_ASKS = compile_later(
     rf"\W*(?:{any_of(_OPENERS)})\b"
-    r"(?!.*(?:,|\b(?:I['’](?:m|ve)|I am|(?:that|because|since) (?:I|we|my|our)|remember|know)\b))"
+    r"(?!.*(?:,|\b(?:I['’](?:m|ve)|I am|(?:that|because|since) (?:I|we|my|our)|remember|know)\b"
+    rf"|\b(?:recall|tell me) {_PRESUPPOSED}))"
     r"|(?!.*(?:[记記]住|覚えて[おくも]|기억))[^，,、]*(?:什么|什麼|哪|谁|誰|怎|几|吗|嗎"
     r"|何|どこ|いつ|だれ|どう|どんな|なぜ|か[。？?]|뭐|무엇|어디|언제|누구|어떻게|왜|까[.？?])",
     re.IGNORECASE,
@@ -49,17 +64,21 @@ _ONLY_ASKS = compile_later(
 _FEW_WORDS = r"(?:\ [^\W\d]\S*){1,5}\s?[?？]"
 _ASKS_FOR_KNOWLEDGE = compile_later(
     rf"""\W*(?:
-        (?:do|can|could)\ you\ (?:still\ )?(?:know|remember|recall|tell\ me)\ (?:
+        (?:do|can|could)\ you\ (?:still\ )?(?:know|remember|recall|tell\ me)\ (?!{_PRESUPPOSED})(?:
             (?!.*\b(?:after|because|now|since|that)\b)(?:how|what|when|where|which|who|whose){_FEW_WORDS}
             | my\ \w+\s?[?])
-        | (?:wei(?:ß|ss)t|kennst)\ du(?:\ noch)?,?\ (?:wann|was|welche\w*|wer|wie|wo){_FEW_WORDS}
+        | (?:wei(?:ß|ss)t|kennst)\ du(?:\ noch)?,?
+            \ (?!{_PRESUPPOSED})(?:wann|was|welche\w*|wer|wie|wo){_FEW_WORDS}
         | (?:tu\ sais|sais-tu|vous\ savez|savez-vous)
-            \ (?:ce\ que|comment|où|quand|quel\w*|qui){_FEW_WORDS}
-        | (?:sabes|recuerdas)\ (?:cómo|cuál|cuándo|dónde|qué|quién){_FEW_WORDS}
+            \ (?!{_PRESUPPOSED})(?:ce\ que|comment|où|quand|quel\w*|qui){_FEW_WORDS}
+        | (?:sabes|recuerdas)\ (?!{_PRESUPPOSED})(?:cómo|cuál|cuándo|dónde|qué|quién){_FEW_WORDS}
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""How a short question begins for what the other may know (*Do you know who I am?*), not why."""
+"""How a short question begins for what the other may know (*Do you know who I am?*), not why.
+
+One that tells in passing what has happened (*Do you know how I lost my job?*) states it.
+"""
 
 
 def sentences_of(text: str) -> Iterator[str]:

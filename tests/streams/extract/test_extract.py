@@ -581,3 +581,59 @@ def test_a_field_of_a_message_that_is_nested_deeply_is_named(field: str) -> None
 )
 def test_a_question_may_state_something(text: str, stated: bool) -> None:
     assert states(text) is stated
+
+
+PRESUPPOSING = """
+Do you know how I lost my job?
+Do you remember when I moved to Rome?
+Do you still remember how I met my wife?
+Do you know when my father died?
+Can you remember how we got engaged?
+Do you recall when I quit smoking?
+Do you know how my sister broke her leg?
+Could you tell me how I became a nurse?
+Do you remember when our cat ran away?
+Do you know when I first visited Japan?
+Do you know how I finally sold the house?
+Can you tell me when I started therapy?
+Weißt du, wie ich meinen Job verloren habe?
+Weißt du noch, wann ich nach Rom gezogen bin?
+Weißt du noch, wie wir uns verlobt haben?
+Tu sais comment j'ai perdu mon travail ?
+Tu sais quand j'ai arrêté de fumer ?
+Vous savez comment je suis devenu père ?
+¿Sabes cómo perdí mi trabajo?
+¿Recuerdas cuándo dejé de fumar?
+"""
+ASKING = """
+Do you know how I take my coffee?
+Do you know when I was born?
+Do you know when my birthday is?
+Do you remember how old I am?
+Do you still know where I live?
+Do you remember what I ordered?
+Do you know who I work for?
+Can you tell me when I need my passport?
+Do you know how I feel about cats?
+Do you recall which doctor I see?
+Do you know when my rent is due?
+Could you tell me how my name is spelled?
+Weißt du, wann ich Geburtstag habe?
+Weißt du noch, wie ich heiße?
+Weißt du, wann ich geboren bin?
+Tu sais quand je suis né ?
+Tu sais où je travaille ?
+Tu sais comment je m'appelle ?
+¿Sabes cuándo nací?
+¿Recuerdas cómo me llamo?
+"""
+
+
+@pytest.mark.parametrize("text", PRESUPPOSING.strip().splitlines())
+def test_a_question_that_tells_what_has_happened_states_it(text: str) -> None:
+    assert states(text)
+
+
+@pytest.mark.parametrize("text", ASKING.strip().splitlines())
+def test_a_question_for_what_holds_states_nothing(text: str) -> None:
+    assert not states(text)

@@ -302,7 +302,9 @@ def refusal_of(folder: Path, name: str = FILE) -> ServiceRefusal | None:
     file = (folder / name).absolute()
     if not file.is_file():
         return None
-    mode = "mode=ro" if os.access(folder, os.W_OK) else "mode=ro&immutable=1"
+    # A reader of a WAL without its files would create them, and leave them there.
+    in_use = os.access(folder, os.W_OK) and file.with_name(f"{file.name}-wal").exists()
+    mode = "mode=ro" if in_use else "mode=ro&immutable=1"
     try:
         with file_errors(file), closing(sqlite3.connect(f"{file.as_uri()}?{mode}", uri=True)) as db:
             [there] = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'refusal'")

@@ -131,7 +131,11 @@ def test_a_refusal_has_its_beginning_and_its_latest_reason(tmp_path: Path) -> No
     assert refusal_of(tmp_path) == {"at": NOON.isoformat(), "why": "the model"}
     spending.note_acceptance()
     assert refusal_of(tmp_path) is None
+    spending.note_refusal("the key")
     spending.close()
+    assert [file.name for file in tmp_path.iterdir()] == ["judge.sqlite"]
+    assert refusal_of(tmp_path) == {"at": day.now.isoformat(), "why": "the key"}
+    assert [file.name for file in tmp_path.iterdir()] == ["judge.sqlite"], "reading leaves no file"
 
 
 def test_when_the_calls_are_spent_nobody_is_asked(asking: Asking) -> None:

@@ -47,6 +47,18 @@ class Turn:
         self._closed = False
         _here.open.add(self)
 
+    def __enter__(self) -> None:
+        """Take the turn; UsageError as of `require`."""
+        self.lock.acquire()
+        try:
+            self.require()
+        except UsageError:
+            self.lock.release()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self.lock.release()
+
     def end(self) -> bool:
         """Close it; returns whether the caller must release its resources.
 

@@ -58,7 +58,7 @@ class Maintenance(OpenedStore):
         Its main calls are `open`, `next`, `label`, `status`, `certify` and `check`. Keep it while
         you label, because it caches what it has read. `actor` is recorded with its requests.
         """
-        return Audits(self._writer, self.turn.lock, progress or ignore_progress, actor)
+        return Audits(self._writer, self.turn, progress or ignore_progress, actor)
 
     @property
     def policy(self) -> Policy:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any, get_type_hints
@@ -403,14 +404,18 @@ def test_in_a_forked_child_every_call_says_so(memories: Palimpsest, tmp_path: Pa
 
 
 @pytest.mark.filterwarnings("ignore")  # of forking beside threads: that is what happens to people
-def test_a_forked_child_does_not_wait_for_a_thread_of_its_parent(memories: Palimpsest) -> None:
+@pytest.mark.parametrize("of", ["store", "audits"])
+def test_a_forked_child_does_not_wait_for_a_thread_of_its_parent(
+    memories: Palimpsest, of: str
+) -> None:
     """The thread had the turn during the fork, and does not exist in the child."""
+    calls = {"store": partial(memories.list, "ada"), "audits": memories.audits().check}
 
     def use() -> str:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(30)  # ends a child that waits
         with pytest.raises(UsageError) as refused:
-            memories.list("ada")
+            calls[of]()
         memories.close()
         return str(refused.value)
 

@@ -303,9 +303,6 @@ class Projector:
         self.flush()
         names = list(which) or kept_projections(self._folder)
         self._close_lance()
-        if "lancedb" in names:
-            (self._folder.parent / WITHOUT).unlink(missing_ok=True)
-            self._lance = self._lance_if_kept()
         self._seen = None  # even if it fails, so that the next start opens both again
         with store_errors():
             done = rebuild(
@@ -317,6 +314,9 @@ class Projector:
                 progress or no_progress,
                 start_helper,
             )
+        if "lancedb" in names:
+            (self._folder.parent / WITHOUT).unlink(missing_ok=True)
+            self._lance = self._lance_if_kept()
         self.start()
         return done
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,3 +79,25 @@ def test_who_names_it_is_told_what_to_install(tmp_path: Path, patch: pytest.Monk
         with pytest.raises(UsageError, match=r"pip install 'palimpsest-memory\[lancedb\]'"):
             store.rebuild(["lancedb"])
         assert store.recall("ann", "tea")
+
+
+def test_a_store_without_it_stays_so_if_a_rebuild_fails(
+    tmp_path: Path, patch: pytest.MonkeyPatch
+) -> None:
+    files.leave_out(tmp_path / "store")
+    with Palimpsest.open(tmp_path / "store", by="person") as store:
+        store.submit({"owner_id": "ann", "text": "tea in the shed"})
+        with pytest.raises(UsageError, match="palimpsest-memory"):
+            store.rebuild(["lancedb"])
+        reinstall(patch)
+        with pytest.raises(UsageError, match="there is no projection"):
+            store.rebuild(["lancedb", "parquet"])
+        assert files.is_installed()
+        with pytest.MonkeyPatch.context() as broken:
+            broken.setitem(sys.modules, "lancedb", None)
+            with pytest.raises(ImportError):
+                store.rebuild(["lancedb"])
+        assert (tmp_path / "store" / files.WITHOUT).exists()
+        assert store.status()["lag"] == {"duckdb": 0}
+        assert store.rebuild(["lancedb"])["lancedb"]["rows"] > 0
+        assert store.status()["lag"] == {"lancedb": 0, "duckdb": 0}

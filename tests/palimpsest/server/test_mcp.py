@@ -650,6 +650,15 @@ def test_a_page_that_is_cut_goes_on_where_it_ends(served: Use[None]) -> None:
     served(used)
 
 
+@pytest.mark.parametrize("count", [2, 7])
+def test_a_preview_is_at_least_half_as_long_as_would_fit(count: int) -> None:
+    texts = ["a" * 32_768] * count
+    _, notes = bounded({"texts": texts}, 60_000)
+    assert notes is not None
+    longer = 2 * notes["palimpsest/longest_text"]
+    assert len(json.dumps({"texts": [text[:longer] for text in texts]})) > 60_000
+
+
 def test_what_is_left_out_is_counted_even_if_one_alone_is_too_large() -> None:
     memories = [{"memory_id": str(n), "face": "a" * 150} for n in range(3)]
     answer, notes = bounded({"memories": memories}, 100)

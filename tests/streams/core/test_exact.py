@@ -35,6 +35,12 @@ def test_known_characters_are_in_nfc() -> None:
         )
 
 
+def test_what_stands_around_a_newer_character_is_in_nfc() -> None:
+    newer = "\u0897"  # of Unicode 16
+    written = newer.join(["cafe\u0301"] * 3)
+    assert verbatim(written) == newer.join(["caf\u00e9"] * 3)
+
+
 @pytest.mark.parametrize("character", INVISIBLE)
 def test_what_nobody_sees_is_left_out(character: str) -> None:
     assert verbatim(f"{character}The al{character}arm.{character}") == "The alarm."

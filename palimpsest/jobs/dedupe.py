@@ -6,18 +6,25 @@ import logging
 import re
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple, cast
 from uuid import uuid4
 
 from palimpsest.backends.writer import StoreWriter
-from palimpsest.contracts.answers import EMBEDDER_DOWN, Apart, Concluded, Pairing, RunReport
+from palimpsest.contracts.answers import (
+    EMBEDDER_DOWN,
+    Apart,
+    Concluded,
+    Pairing,
+    RunReport,
+    TextSide,
+)
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.events import Figures, Ran
 from palimpsest.contracts.identity import event_id, run_id, token_of
-from palimpsest.contracts.policy import PairsDedupe
+from palimpsest.contracts.policy import PairsDedupe, Policy
 from palimpsest.contracts.requests import ComposedText, RunRequest
 from palimpsest.streams.core.expiry import advance
 from palimpsest.streams.dedupe import Progress, Proposal, Run, proposals
@@ -61,6 +68,16 @@ class Outcomes:
         self.refused.append(
             {"request": request.request, "a": pair[0], "b": pair[1], "reason": reason}
         )
+
+    def joined(self, joins: Sequence[Pairing]) -> list[dict[str, Any]]:
+        """The joins that were not refused, each with its decision, if any was made."""
+        refused = {(refusal["a"], refusal["b"]) for refusal in self.refused}
+        pairs = [(join["older"], join["newer"]) for join in joins]
+        return [
+            {**join, "decision_id": self.decisions.get(pair)}
+            for join, pair in zip(joins, pairs, strict=True)
+            if pair not in refused
+        ]
 
 
 class Planned(NamedTuple):
@@ -119,27 +136,18 @@ async def dedupe(
     """
     if wanted.plan is not None and not wanted.dry_run:
         wanted = await _as_shown(writer, judge, wanted, wanted.plan, progress)
-    policy, run, outcomes = writer.reader.policy_in_force(), Run(progress), Outcomes()
-    position = writer.reader.log.head()
-    if policy.dedupe is None:
-        having = ", ".join(name for name in preset_names() if load_policy(name).dedupe)
-        raise RefusedError(
-            "no_batch_rules",
-            f"the policy in force, {policy.name}, has no [dedupe] section: it compares memories as"
-            f" they come in; `palimpsest policy set` chooses one that has it ({having})",
-        )
+    policy, position = writer.reader.policy_in_force(), writer.reader.log.head()
+    _require_batch_rules(policy)
     owners = writer.reader.owners(wanted.owner_id)
     if wanted.plan is not None and not wanted.dry_run:
         owners = [owner for owner in owners if owner in wanted.planned]  # others came since
+    batch = _Batch(writer, judge, wanted, Run(progress))
     runs: list[RunReport] = []
     for number, owner in enumerate(owners):
         progress("comparing memories", number / len(owners))
-        if isinstance(policy.dedupe, PairsDedupe):
-            composed = await _composed(writer, judge, wanted, owner, run)
-            runs.append(_by_the_writer(writer, judge, wanted, owner, composed, run, outcomes))
-        else:
-            runs.append(await _by_parts(writer, judge, wanted, owner, run, outcomes))
-    refused = {(refusal["a"], refusal["b"]) for refusal in outcomes.refused}
+        by_pairs = isinstance(policy.dedupe, PairsDedupe)
+        runs.append(await (batch.by_the_writer(owner) if by_pairs else batch.by_parts(owner)))
+    run, outcomes = batch.run, batch.outcomes
     return {
         "policy": policy.name,
         "dry_run": wanted.dry_run,
@@ -151,14 +159,20 @@ async def dedupe(
         "asked": dict(run.asked),
         "why_left": dict(run.why_left),
         "left": run.left + run.unanswered,
-        "joined": [
-            {**join, "decision_id": outcomes.decisions.get((join["older"], join["newer"]))}
-            for join in run.joins
-            if (join["older"], join["newer"]) not in refused
-        ],
+        "joined": outcomes.joined(run.joins),
         "refused": outcomes.refused,
         "runs": runs,
     }
+
+
+def _require_batch_rules(policy: Policy) -> None:
+    if policy.dedupe is None:
+        having = ", ".join(name for name in preset_names() if load_policy(name).dedupe)
+        raise RefusedError(
+            "no_batch_rules",
+            f"the policy in force, {policy.name}, has no [dedupe] section: it compares memories as"
+            f" they come in; `palimpsest policy set` chooses one that has it ({having})",
+        )
 
 
 async def _as_shown(
@@ -207,116 +221,112 @@ def _changes_since(writer: StoreWriter, wanted: Wanted, position: str) -> str:
     return f"since then {'; '.join(told)}"
 
 
-async def _composed(
-    writer: StoreWriter, judge: PairJudge, wanted: Wanted, owner: str, run: Run
-) -> tuple[ComposedText, ...]:
-    """The texts that the judge composes for an owner's run, if the policy's rule asks for them.
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Runs the batch rules over owners, one after another."""
 
-    A later text may be composed of an earlier one, so the run is tried until no text is missing.
-    Once the judge is unavailable, missing texts wait for the next run.
-    """
-    policy = writer.reader.policy_in_force()
-    assert isinstance(policy.dedupe, PairsDedupe)
-    texts: list[ComposedText] = []
-    if policy.dedupe.equal == "concatenate" or not policy.judge.enabled:
-        return ()
-    while not run.unanswered:
-        trial = replace(wanted, dry_run=True).request(owner)
-        answer = writer.ask(trial.model_copy(update={"composed": tuple(texts)}))
-        lacking = answer.get("to_compose", ())
-        if not lacking:
-            break
-        run.progress("composing", None)
-        for text in lacking:
-            sides = [
-                Side(
-                    side["candidate_id"],
-                    side["text"],
-                    datetime.fromisoformat(side["moment"]),
-                    side["local"],
-                )
-                for side in text["sides"]
-            ]
-            made = await judge.compose(sides)
-            run.count(made.verdict)
-            if made.verdict.answer == "unavailable":
-                run.left -= 1  # the run itself counts the pair as left
-                break
-            texts.append(
-                ComposedText(sources=tuple(text["sources"]), text=made.text, verdict=made.verdict)
-            )
-    return tuple(texts)
+    writer: StoreWriter
+    judge: PairJudge
+    wanted: Wanted
+    run: Run
+    outcomes: Outcomes = field(default_factory=Outcomes)
 
-
-def _by_the_writer(
-    writer: StoreWriter,
-    judge: PairJudge,
-    wanted: Wanted,
-    owner: str,
-    composed: tuple[ComposedText, ...],
-    run: Run,
-    outcomes: Outcomes,
-) -> RunReport:
-    """A run whose joins the owner's writer makes in one commit."""
-    request = wanted.request(owner).model_copy(update={"composed": composed})
-    if composed and owner in wanted.planned:
-        trial = writer.ask(request.model_copy(update={"dry_run": True}))
-        wanted.require_planned(owner, trial.get("joined", ()), writer.reader.policy_in_force().name)
-    answer = writer.ask(signed(request, judge))
-    figures = answer.get("figures", {})
-    run.memories += int(figures.get("memories_before", 0))
-    run.pairs += int(figures.get("pairs", 0))
-    run.all_pairs += int(figures.get("pairs", 0))
-    run.left += int(figures.get("left", 0))
-    for joined in answer.pop("joined", ()):
-        run.joins.append(joined)
-        if not wanted.dry_run:
-            outcomes.decisions[joined["older"], joined["newer"]] = joined["decision_id"]
-    answer.pop("to_compose", None)
-    return answer
-
-
-async def _by_parts(
-    writer: StoreWriter,
-    judge: PairJudge,
-    wanted: Wanted,
-    owner: str,
-    run: Run,
-    outcomes: Outcomes,
-) -> RunReport:
-    """A run that asks the judge: planned here, requested part by part, then recorded."""
-    policy, found = writer.reader.policy_in_force(), run_id(owner, "dedupe", wanted.due)
-    report: RunReport = {"owner_id": owner, "step": "dedupe"}
-    before = writer.reader.log.find(event_id(found, "0"))
-    if before is not None and isinstance(before.event, Ran):
-        return report | {"figures": before.event.data.figures, "done_before": True}
-    ledger = fold_owner(writer.reader.log, owner)
-    advance(ledger, ledger.at(writer.reader.clock()))
-    assert policy.dedupe is not None, "`dedupe` has checked it"
-    skipped = None if wanted.force else not_due(ledger, policy.dedupe, "dedupe", wanted.due)
-    if skipped is not None:
-        return report | {"skipped": {"reason": skipped.reason, "detail": skipped.detail}}
-    began, living_before, joins = time.perf_counter(), count_current(ledger), len(run.joins)
-    refused = len(outcomes.refused)
-    run.seen = ledger.seen
-    proposed = proposals(ledger, policy, judge, run)
-    if owner in wanted.planned:
-        whole = [part async for part in proposed]
-        wanted.require_planned(owner, run.joins[joins:], policy.name)
-        for part in whole:
-            carry_out(writer, judge, part, outcomes)
-    else:
-        async for part in proposed:
+    async def by_the_writer(self, owner: str) -> RunReport:
+        """A run whose joins the owner's writer makes in one commit."""
+        wanted, run = self.wanted, self.run
+        composed = await self._composed(owner)
+        request = wanted.request(owner).model_copy(update={"composed": composed})
+        if composed and owner in wanted.planned:
+            trial = self.writer.ask(request.model_copy(update={"dry_run": True}))
+            policy = self.writer.reader.policy_in_force().name
+            wanted.require_planned(owner, trial.get("joined", ()), policy)
+        answer = self.writer.ask(signed(request, self.judge))
+        figures = answer.get("figures", {})
+        run.memories += int(figures.get("memories_before", 0))
+        run.pairs += int(figures.get("pairs", 0))
+        run.all_pairs += int(figures.get("pairs", 0))
+        run.left += int(figures.get("left", 0))
+        for joined in answer.pop("joined", ()):
+            run.joins.append(joined)
             if not wanted.dry_run:
-                carry_out(writer, judge, part, outcomes)
-    ledger.dissolve()
-    removed = len(run.joins) - joins - (len(outcomes.refused) - refused)
-    took = round((time.perf_counter() - began) * 1000, 1)
-    figures = figures_of(living_before, living_before - removed, took)
-    report |= {"figures": figures, "warnings": [*warnings(figures)]}
-    if not wanted.dry_run:
-        report["ran"] = writer.ask(wanted.request(owner, figures))["ran"]
-    return report
+                pair = joined["older"], joined["newer"]
+                self.outcomes.decisions[pair] = joined["decision_id"]
+        answer.pop("to_compose", None)
+        return answer
+
+    async def _composed(self, owner: str) -> tuple[ComposedText, ...]:
+        """The texts that the judge composes for an owner's run, if the policy's rule asks for them.
+
+        A later text may be composed of an earlier one, so the run is tried until no text is
+        missing. Once the judge is unavailable, missing texts wait for the next run.
+        """
+        policy = self.writer.reader.policy_in_force()
+        assert isinstance(policy.dedupe, PairsDedupe)
+        if policy.dedupe.equal == "concatenate" or not policy.judge.enabled:
+            return ()
+        texts: list[ComposedText] = []
+        trial = replace(self.wanted, dry_run=True)
+        while not self.run.unanswered:
+            request = trial.request(owner).model_copy(update={"composed": tuple(texts)})
+            lacking = self.writer.ask(request).get("to_compose", ())
+            if not lacking:
+                break
+            self.run.progress("composing", None)
+            for text in lacking:
+                made = await self.judge.compose([*map(_side, text["sides"])])
+                self.run.count(made.verdict)
+                if made.verdict.answer == "unavailable":
+                    self.run.left -= 1  # the run itself counts the pair as left
+                    break
+                sources = tuple(text["sources"])
+                texts.append(ComposedText(sources=sources, text=made.text, verdict=made.verdict))
+        return tuple(texts)
+
+    async def by_parts(self, owner: str) -> RunReport:
+        """A run that asks the judge: planned here, requested part by part, then recorded."""
+        wanted, reader = self.wanted, self.writer.reader
+        report: RunReport = {"owner_id": owner, "step": "dedupe"}
+        before = reader.log.find(event_id(run_id(owner, "dedupe", wanted.due), "0"))
+        if before is not None and isinstance(before.event, Ran):
+            return report | {"figures": before.event.data.figures, "done_before": True}
+        policy, ledger = reader.policy_in_force(), fold_owner(reader.log, owner)
+        advance(ledger, ledger.at(reader.clock()))
+        assert policy.dedupe is not None, "`dedupe` has checked it"
+        skipped = None if wanted.force else not_due(ledger, policy.dedupe, "dedupe", wanted.due)
+        if skipped is not None:
+            return report | {"skipped": {"reason": skipped.reason, "detail": skipped.detail}}
+        began, living_before = time.perf_counter(), count_current(ledger)
+        joined, refused = len(self.run.joins), len(self.outcomes.refused)
+        self.run.seen = ledger.seen
+        await self._carry_out(owner, policy, proposals(ledger, policy, self.judge, self.run))
+        ledger.dissolve()
+        removed = len(self.run.joins) - joined - (len(self.outcomes.refused) - refused)
+        took = round((time.perf_counter() - began) * 1000, 1)
+        figures = figures_of(living_before, living_before - removed, took)
+        report |= {"figures": figures, "warnings": [*warnings(figures)]}
+        if not wanted.dry_run:
+            report["ran"] = self.writer.ask(wanted.request(owner, figures))["ran"]
+        return report
+
+    async def _carry_out(
+        self, owner: str, policy: Policy, proposed: AsyncIterator[Sequence[Proposal]]
+    ) -> None:
+        """Carry the proposals out, part by part; if they were planned, once all are as planned."""
+        if owner in self.wanted.planned:
+            earlier = len(self.run.joins)
+            parts = [part async for part in proposed]
+            self.wanted.require_planned(owner, self.run.joins[earlier:], policy.name)
+            for part in parts:
+                carry_out(self.writer, self.judge, part, self.outcomes)
+            return
+        async for part in proposed:
+            if not self.wanted.dry_run:
+                carry_out(self.writer, self.judge, part, self.outcomes)
+
+
+def _side(shown: TextSide) -> Side:
+    moment = datetime.fromisoformat(shown["moment"])
+    return Side(shown["candidate_id"], shown["text"], moment, shown["local"])
 
 
 def carry_out(

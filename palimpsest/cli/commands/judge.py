@@ -389,48 +389,44 @@ def _just_this(plan: str, owner: str | None, *, force: bool) -> str:
 
 
 def _dedupe_report(answer: Mapping[str, Any], just_this: str) -> RenderableType:
+    return Group(*_dedupe_lines(answer, just_this))
+
+
+def _dedupe_lines(answer: Mapping[str, Any], just_this: str) -> Iterator[RenderableType]:
     share = answer["pairs"] / answer["all_pairs"] if answer["all_pairs"] else 0.0
-    skipped = [run for run in answer["runs"] if "skipped" in run]
-    cost = answer["cost"]
-    paid = bool(answer["dry_run"] and cost["calls"])  # the log has the cost of other runs
-    verb = "would be joined" if answer["dry_run"] else "joined"
     asked = ", ".join(f"{count} {word}" for word, count in sorted(answer["asked"].items()))
-    lines = [
-        shown(f"memories: {answer['memories']:,} (owners: {answer['owners']:,})"),
-        shown(f"pairs compared: {answer['pairs']:,} of {answer['all_pairs']:,} ({share:.1%})"),
-        shown(f"verdicts: {asked or 'none, the judge was not asked'}"),
-        *_why_left(answer),
-        *(
-            [shown(f"calls for this dry run: {cost['calls']:,} ({dollars(cost['usd'])})")]
-            if paid
-            else []
-        ),
-        shown(f"{verb}: {len(answer['joined']):,}", "bold"),
-    ]
+    yield shown(f"memories: {answer['memories']:,} (owners: {answer['owners']:,})")
+    yield shown(f"pairs compared: {answer['pairs']:,} of {answer['all_pairs']:,} ({share:.1%})")
+    yield shown(f"verdicts: {asked or 'none, the judge was not asked'}")
+    yield from _why_left(answer)
+    cost = answer["cost"]
+    if answer["dry_run"] and cost["calls"]:  # the log has the cost of other runs
+        yield shown(f"calls for this dry run: {cost['calls']:,} ({dollars(cost['usd'])})")
+    verb = "would be joined" if answer["dry_run"] else "joined"
+    yield shown(f"{verb}: {len(answer['joined']):,}", "bold")
     for join in answer["joined"]:
-        lines.append(shown(f"  {join['decision']}  {join['similarity']:.4f}  {join['older_text']}"))
-        lines.append(shown(f"{'':>{len(join['decision']) + 10}}{join['newer_text']}", "dim"))
-        if "composed" in join:
-            lines.append(shown(f"{'':>{len(join['decision']) + 8}}= {join['composed']}"))
-        elif "face" in join:
-            lines.append(shown(f"{'':>{len(join['decision']) + 8}}= {join['face']}"))
-    lines += [
-        shown(f"  failed: {refusal['a']} and {refusal['b']} ({refusal['reason']})")
-        for refusal in answer["refused"]
-    ]
-    lines += [
-        shown(f"skipped: {visible(run['owner_id'])}: {run['skipped']['detail']}") for run in skipped
-    ]
+        yield from _join_lines(join)
+    for refusal in answer["refused"]:
+        yield shown(f"  failed: {refusal['a']} and {refusal['b']} ({refusal['reason']})")
+    skipped = [run for run in answer["runs"] if "skipped" in run]
+    for run in skipped:
+        yield shown(f"skipped: {visible(run['owner_id'])}: {run['skipped']['detail']}")
     if answer["dry_run"] and skipped:
-        lines.append(shown("to include these: --force"))
-    lines += [
-        shown(f"warning: {visible(run['owner_id'])}: {warning}", "yellow")
-        for run in answer["runs"]
-        for warning in run.get("warnings", ())
-    ]
+        yield shown("to include these: --force")
+    for run in answer["runs"]:
+        for warning in run.get("warnings", ()):
+            yield shown(f"warning: {visible(run['owner_id'])}: {warning}", "yellow")
     if answer["dry_run"] and answer["joined"]:
-        lines.append(shown(f"to do exactly this: {just_this}"))
-    return Group(*lines)
+        yield shown(f"to do exactly this: {just_this}")
+
+
+def _join_lines(join: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """The two texts of a join, and the text that its memory then has, if it is known."""
+    margin = " " * len(join["decision"])
+    yield shown(f"  {join['decision']}  {join['similarity']:.4f}  {join['older_text']}")
+    yield shown(f"{margin}          {join['newer_text']}", "dim")
+    if "composed" in join or "face" in join:
+        yield shown(f"{margin}        = {join.get('composed', join.get('face'))}")
 
 
 def _why_left(answer: Mapping[str, Any]) -> Iterator[RenderableType]:

@@ -72,29 +72,7 @@ def probes_of(
     reveals nothing. `known` are decisions that were labelled before: an auditor remembers pairs
     that they separated. At most half of a kind are separations, if there are enough others.
     """
-
-    def shuffled(pairs: Iterable[_Pair]) -> list[_Pair]:
-        return sorted(pairs, key=lambda pair: rank_of(seed, f"{pair.older}\n{pair.newer}"))
-
-    drawn = [joins[pair] for pair in reversed(sealed_order(seed, joins))]
-    taken = [join for join in drawn if join.face == "take"]
-    texts = [join for join in drawn if join.face == "text"]
-    kept = [join for join in drawn if join.face in ("keep", "repeat")]
-    apart = shuffled(_separations(sealed, known))
-    composed = _near_misses(sealed, texts, most * len(texts) // max(len(drawn), 1))
-    crossed = _crossed(sealed, taken, most * len(taken) // max(len(drawn), 1))
-    for_take = apart[: len(crossed) // 2]
-    crossed = crossed[len(for_take) :]
-    left = most - len(composed) - len(crossed) - len(for_take)
-    near = _near_misses(sealed, kept, left)
-    half = max(left // 2, left - len(near))
-    for_keep = shuffled([*apart[len(for_take) :][:half], *near])[:left]
-    kinds: tuple[tuple[FaceRule, list[_Pair]], ...] = (
-        ("keep", for_keep),
-        ("take", [*for_take, *crossed]),
-        ("text", composed),
-    )
-    kind_of = {pair: kind for kind, pairs in kinds for pair in pairs}
+    kind_of = _pairs_by_kind(seed, sealed, joins, known, most)
     return [
         Probe(
             event_id(audit_id, f"probe:{number}"),
@@ -104,8 +82,41 @@ def probes_of(
             kind_of[pair],
             pair.composed,
         )
-        for number, pair in enumerate(shuffled(kind_of))
+        for number, pair in enumerate(_shuffled(seed, kind_of))
     ]
+
+
+def _pairs_by_kind(
+    seed: str,
+    sealed: Sealed,
+    joins: Mapping[str, AuditedJoin],
+    known: Collection[str],
+    most: int,
+) -> dict[_Pair, FaceRule]:
+    """The pairs that are shown as probes, each with the kind of join that it is shown as."""
+    drawn = [joins[pair] for pair in reversed(sealed_order(seed, joins))]
+    taken = [join for join in drawn if join.face == "take"]
+    texts = [join for join in drawn if join.face == "text"]
+    kept = [join for join in drawn if join.face in ("keep", "repeat")]
+    apart = _shuffled(seed, _separations(sealed, known))
+    composed = _near_misses(sealed, texts, most * len(texts) // max(len(drawn), 1))
+    crossed = _crossed(sealed, taken, most * len(taken) // max(len(drawn), 1))
+    # Half of the changes are separations, if there are enough.
+    half = len(crossed) // 2
+    changes = [*apart[:half], *crossed[len(apart[:half]) :]]
+    left = most - len(composed) - len(changes)
+    near = _near_misses(sealed, kept, left)
+    separations = apart[half:][: max(left // 2, left - len(near))]
+    repeats = _shuffled(seed, [*separations, *near])[:left]
+    return {
+        **dict.fromkeys(repeats, "keep"),
+        **dict.fromkeys(changes, "take"),
+        **dict.fromkeys(composed, "text"),
+    }
+
+
+def _shuffled(seed: str, pairs: Iterable[_Pair]) -> list[_Pair]:
+    return sorted(pairs, key=lambda pair: rank_of(seed, f"{pair.older}\n{pair.newer}"))
 
 
 def _separations(sealed: Sealed, known: Collection[str]) -> Iterator[_Pair]:

@@ -109,13 +109,7 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
             engine, model = engine or settings.engine, model or settings.model
             embedder = embedder or settings.embedder
             policy = policy or settings.opening().get("policy")
-        try:
-            folder = expand_home(path).absolute()  # also if the process changes its directory
-        except FileNotFoundError as error:
-            raise StoreError(
-                "the current folder was removed: change to another, or name the whole path of the"
-                " store"
-            ) from error
+        folder = _whole_path(path)
 
         def load(name: str) -> Engine:
             return load_engine(name, engine or "onnx", progress=progress)
@@ -150,6 +144,16 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
         """
         self.turn.require()
         return Agent(self, owner_id, actor)
+
+
+def _whole_path(path: Place) -> Path:
+    """The path from the root, which stays valid if the process changes its directory."""
+    try:
+        return expand_home(path).absolute()
+    except FileNotFoundError as error:
+        raise StoreError(
+            "the current folder was removed: change to another, or name the whole path of the store"
+        ) from error
 
 
 def _warn_of_another_model(log: Log, source: EmbedderSource) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -129,6 +129,9 @@ class ProjectedReplica:
             self._owners.forget({event.owner_id for event, _ in new})
             raise
         self._effect("replica:committed")
+        self._project(folded)
+
+    def _project(self, folded: Sequence[tuple[Recorded, Touched]]) -> None:
         if any(_changes_models(line.event) for line, _ in folded):
             self._owners.catch_up()
             self._changes = RowChanges()

@@ -285,12 +285,17 @@ def decide_on(
     summary = summarise(writer.stream(read(), renames), report)
     summary.remarks = [*files.remarks]
     if len(reader.begun) > 1:
-        for wrong in summary.invalid_rows:
-            before, file = max(one for one in reader.begun if one[0] < wrong["row"])
-            wrong |= {"file": file, "row": wrong["row"] - before}
+        _name_files(summary.invalid_rows, reader.begun)
     if unknown:
         summary.remarks.append(f"{_kept(unknown)}; --map renames a misspelt one")
     return summary
+
+
+def _name_files(rows: Iterable[dict[str, Any]], begun: Sequence[tuple[int, str]]) -> None:
+    """Number each row within its own file; `begun` has the rows before each file."""
+    for row in rows:
+        before, file = max(one for one in begun if one[0] < row["row"])
+        row |= {"file": file, "row": row["row"] - before}
 
 
 def _remarks(

@@ -354,12 +354,7 @@ def rows_by_table(rows: Rows) -> dict[str, Sequence[Any]]:
         "words": [word for fact in others if (word := event_row(fact)) is not None],
         "compositions": [text for fact in rows.facts if (text := text_row(fact)) is not None],
         "candidates": [*rows.candidates.values()],
-        "memories": [
-            MemoryState(**_NOTHING | {"memory_id": m.key, "position": m.position})
-            if isinstance(m, Gone)
-            else m
-            for m in rows.memories.values()
-        ],
+        "memories": [_memory_row(noted) for noted in rows.memories.values()],
         "reviews": [*rows.reviews.values()],
         "verdicts": [row for fact in others for row in verdict_rows(fact)],
         "statements": [row for fact in rows.facts if fact.stated for row in statement_rows(fact)],
@@ -367,6 +362,12 @@ def rows_by_table(rows: Rows) -> dict[str, Sequence[Any]]:
         "policies": [fact for fact in others if isinstance(fact.event, PolicySet)],
         "judges": [fact for fact in others if isinstance(fact.event, JudgeSet)],
     }
+
+
+def _memory_row(noted: MemoryState | Gone) -> MemoryState:
+    if isinstance(noted, Gone):
+        return MemoryState(**_NOTHING | {"memory_id": noted.key, "position": noted.position})
+    return noted
 
 
 def arrow_tables(rows: Rows) -> dict[str, pa.Table]:

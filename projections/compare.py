@@ -180,19 +180,12 @@ def _compare(
     comparison.checked += expected
     if not expected and not actual:
         return
-    names = [
-        row[0] for row in base.execute("SELECT name FROM pragma_table_info('expected')").fetchall()
-    ]
     same_key = " AND ".join(f"e.{name} = a.{name}" for name in key)
     shown = " || ' ' || ".join(f"coalesce(e.{name}, a.{name})::VARCHAR" for name in key)
-    checks = ", ".join(
-        f"CASE WHEN e.{_name(name)} IS DISTINCT FROM a.{_name(name)} THEN {quoted(name)} END"
-        for name in names
-    )
     found = base.execute(
         f"SELECT {shown}, CASE WHEN a.{key[0]} IS NULL THEN 'missing'"
         f" WHEN e.{key[0]} IS NULL THEN 'extra' ELSE 'differs' END AS what,"
-        f" list_filter([{checks}], lambda x: x IS NOT NULL) AS wrong"
+        f" list_filter([{_differing(base)}], lambda x: x IS NOT NULL) AS wrong"
         f" FROM expected e FULL JOIN actual a ON {same_key} WHERE len(wrong) > 0 ORDER BY ALL"
     )
     while rows := found.fetchmany(MOST_DETAILS):
@@ -206,6 +199,15 @@ def _compare(
     ).fetchall()
     for (shown_key,) in doubled:
         comparison.note(Difference(projection, table, shown_key, "doubled"))
+
+
+def _differing(base: duckdb.DuckDBPyConnection) -> str:
+    """For each column an expression: its name if the two rows differ in it, else null."""
+    columns = base.execute("SELECT name FROM pragma_table_info('expected')").fetchall()
+    return ", ".join(
+        f"CASE WHEN e.{_name(name)} IS DISTINCT FROM a.{_name(name)} THEN {quoted(name)} END"
+        for (name,) in columns
+    )
 
 
 def _name(name: str) -> str:

@@ -54,32 +54,41 @@ class RowChanges:
 
         It is idempotent: a redelivered event changes nothing, and adds no second row.
         """
-        arrived = isinstance(event, Decided)
         self._models.note(position, event)
         if position > self._upto:
             self._upto = position
-            about = None if arrived else _about(event, touched)
-            spoken, stated = touched.compared or NOBODY_ELSE, touched.stated or NOTHING_SAID
-            edge = touched.edges.get(event.id)
-            differs = edge.differs if edge is not None else ()
-            self._facts.append(Fact(position, event, about, spoken, stated, differs))
-            if arrived:
-                self._new.add(event.subject)
+            self._note_fact(position, event, touched)
+        self._note_entries(position, event, touched)
+        self._note_memories(position, event, touched)
+        for decision_id, review in touched.reviews.items():
+            said = "reinstated" if isinstance(event, Reinstated) else review
+            self._reviews[decision_id] = ReviewState(position, decision_id, said)
+
+    def _note_fact(self, position: int, event: AnyEvent, touched: Touched) -> None:
+        spoken, stated = touched.compared or NOBODY_ELSE, touched.stated or NOTHING_SAID
+        edge = touched.edges.get(event.id)
+        differs = edge.differs if edge is not None else ()
+        about = _about(event, touched)
+        self._facts.append(Fact(position, event, about, spoken, stated, differs))
+        if isinstance(event, Decided):
+            self._new.add(event.subject)
+
+    def _note_entries(self, position: int, event: AnyEvent, touched: Touched) -> None:
         repeats = isinstance(event, Decided) and _repeats(event)
         for key, entry in touched.entries.items():
             self._entries[key] = position, entry
             if not repeats or entry.distinct.representative is entry:
                 first = entry.distinct.members[0]
                 self._distincts[first.id] = position, first
+
+    def _note_memories(self, position: int, event: AnyEvent, touched: Touched) -> None:
+        arrived = isinstance(event, Decided)
         for memory_id, memory in touched.memories.items():
             if memory is None and arrived and memory_id == event.subject:
                 continue  # it joined at once, and was never a memory of its own
             self._memories[memory_id] = position, memory
             if not arrived and not self._only_grew(memory_id, event, touched):
                 self._sums.pop(memory_id, None)
-        for decision_id, review in touched.reviews.items():
-            said = "reinstated" if isinstance(event, Reinstated) else review
-            self._reviews[decision_id] = ReviewState(position, decision_id, said)
 
     def renew_vectors(self, position: int, ledger: Ledger) -> None:
         """Note that each text and memory of an owner now has a vector of another model."""

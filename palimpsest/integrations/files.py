@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from posixpath import normpath
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -64,26 +64,15 @@ class MemoryFiles:
             raise UsageError("a file needs a line that is not blank")
         if not before:
             self._require_no_file_above(path)
-        faces = [memory["face"] for memory in before]
-        staying = {*faces} & {*lines}
-        changed: list[tuple[str, str]] = []
-        gone: list[Shown] = []
-        added: list[str] = []
-        matched = SequenceMatcher(a=faces, b=lines, autojunk=False)
-        for _, start, end, first, last in matched.get_opcodes():
-            leaving = [memory for memory in before[start:end] if memory["face"] not in staying]
-            coming = [line for line in lines[first:last] if line not in staying]
-            pairs = zip(leaving, coming, strict=False)
-            changed += [(memory["memory_id"], line) for memory, line in pairs]
-            gone += leaving[len(coming) :]
-            added += coming[len(leaving) :]
-        self._require_kept(path, added)
-        how: dict[str, Any] = {"merge": True, "source": self._source}
+        changes = _changes(before, lines)
+        self._require_kept(path, changes.added)
         for dry_run in (True, False):
-            for memory_id, line in changed:
-                self._agent.update(memory_id, line, dry_run=dry_run, **how)
-            self._forget(gone, dry_run=dry_run)
-        self._add(path, added)
+            for memory, line in changes.changed:
+                self._agent.update(
+                    memory["memory_id"], line, dry_run=dry_run, merge=True, source=self._source
+                )
+            self._forget(changes.gone, dry_run=dry_run)
+        self._add(path, changes.added)
 
     def remove(self, path: str) -> None:
         """Forget every line of a file, or of all files of a folder, reversibly."""
@@ -140,6 +129,28 @@ class MemoryFiles:
     def _forget(self, memories: Sequence[Shown], *, dry_run: bool = False) -> None:
         if memories:
             self._agent.forget([memory["memory_id"] for memory in memories], dry_run=dry_run)
+
+
+class _Changes(NamedTuple):
+    """What turns the memories of a file into new lines, besides those that stay."""
+
+    changed: list[tuple[Shown, str]]
+    gone: list[Shown]
+    added: list[str]
+
+
+def _changes(before: Sequence[Shown], lines: Sequence[str]) -> _Changes:
+    faces = [memory["face"] for memory in before]
+    staying = {*faces} & {*lines}
+    changes = _Changes([], [], [])
+    matched = SequenceMatcher(a=faces, b=lines, autojunk=False)
+    for _, start, end, first, last in matched.get_opcodes():
+        leaving = [memory for memory in before[start:end] if memory["face"] not in staying]
+        coming = [line for line in lines[first:last] if line not in staying]
+        changes.changed.extend(zip(leaving, coming, strict=False))
+        changes.gone.extend(leaving[len(coming) :])
+        changes.added.extend(coming[len(leaving) :])
+    return changes
 
 
 def lines_of_range(given: Any, count: int) -> range:

@@ -23,6 +23,7 @@ from palimpsest.integrations.langgraph.namespaces import written
 from palimpsest.integrations.langgraph.values import Value
 from palimpsest.streams.core.ledger import Entry
 from palimpsest.streams.core.text import verbatim_hash
+from palimpsest.streams.write.inputs import Outcome
 
 PUTS = UUID("7c0e4b62-94c1-5b7f-8a3d-2f1f6f0f9a27")
 """Namespace for the ids of puts, so that a put repeated after a crash has the same id."""
@@ -77,12 +78,7 @@ def _put(
     number = len(items.of_key(op.namespace, op.key))
     words = orjson.dumps([op.namespace, op.key, number, value], option=orjson.OPT_SORT_KEYS)
     put_id = str(uuid5(PUTS, words.decode()))
-    marked: dict[str, Any] = {"key": op.key, "value": value}
-    if op.index is False:
-        marked["index"] = False
-    if kept is not None:
-        marked["first"] = kept.oldest.id
-    metadata = {SOURCE: marked}
+    metadata = _metadata(op, value, kept)
     text = check_value(TEXTS, text_of(value), "the text of a value")
     lasts = op.ttl is None and kept is not None and not kept.expires
     alone = kept if kept is not None and lasts and items.alone(kept) else None
@@ -93,17 +89,32 @@ def _put(
     [outcome] = memories.submit(
         {**row, "text": text, "metadata": metadata, "ttl": ttl}, source=SOURCE
     )
+    _require_kept(memories, owner_id, op, outcome)
+    _retract(memories, [entry for entry in before if entry.memory.id != outcome.memory_id])
+
+
+def _metadata(op: PutOp, value: dict[str, Any], kept: Kept | None) -> dict[str, Any]:
+    marked: dict[str, Any] = {"key": op.key, "value": value}
+    if op.index is False:
+        marked["index"] = False
+    if kept is not None:
+        marked["first"] = kept.oldest.id
+    return {SOURCE: marked}
+
+
+def _require_kept(memories: Palimpsest, owner_id: str, op: PutOp, outcome: Outcome) -> None:
+    """UsageError if the text is invalid, RefusedError if the key does not have it now."""
     if outcome.result == "invalid":
         raise UsageError(f"the item cannot be kept: {outcome.detail}")
-    if outcome.result != "published":
-        living = Items(memories, owner_id).living(op.namespace, op.key)
-        if outcome.candidate_id not in [entry.id for entry in living]:
-            raise RefusedError(
-                "forgotten",
-                "a person has forgotten this text, or one that it rewords, and decides whether it"
-                " may come back: the key keeps its value",
-            )
-    _retract(memories, [entry for entry in before if entry.memory.id != outcome.memory_id])
+    if outcome.result == "published":
+        return
+    living = Items(memories, owner_id).living(op.namespace, op.key)
+    if outcome.candidate_id not in [entry.id for entry in living]:
+        raise RefusedError(
+            "forgotten",
+            "a person has forgotten this text, or one that it rewords, and decides whether it may"
+            " come back: the key keeps its value",
+        )
 
 
 def _update(

@@ -128,9 +128,12 @@ def calibrate(
     probabilities are of several models or prompts, or of none that is named exactly.
     """
     head = head_of(pairs, policy, vectors, budget, data)
-    samples = chosen(pairs), chosen(pairs, policy)
-    measured = _measure((p for s in samples for half in s for p in half), policy, vectors, progress)
-    halves, joins = (Halves(*([measured[p] for p in half] for half in s)) for s in samples)
+    tested, held_out = chosen(pairs)
+    tested_joins, held_out_joins = chosen(pairs, policy)
+    every = [*tested, *held_out, *tested_joins, *held_out_joins]
+    measured = _measure(every, policy, vectors, progress)
+    halves = Halves([measured[p] for p in tested], [measured[p] for p in held_out])
+    joins = Halves([measured[p] for p in tested_joins], [measured[p] for p in held_out_joins])
     statements = _statements(halves, joins, budget, len(pairs))
     path = _Path.of(policy, joins.held_out)
     test = path.test(joins, budget)
@@ -283,14 +286,16 @@ def _statement(
     head: dict[str, Any] = {"answer": answer, "score": measure, "language": language}
     at = test.certified
     if at is not None:
-        if measure == "cues":
-            head["cues"] = [c for n, c in enumerate(CUES) if 1.0 - n / len(CUES) >= at.threshold]
-        else:
-            threshold = at.threshold if answer == "same" else 1.0 - at.threshold
-            head["threshold"] = round(threshold, 4)
+        head |= _shown_threshold(measure, answer, at.threshold)
         taken = levels[1] <= sequence.index(at.threshold)
         shown["held_out"] = _held_out(among.held_out, taken, answer, budget)
     return [head | shown]
+
+
+def _shown_threshold(measure: Measure, answer: Answer, threshold: float) -> dict[str, Any]:
+    if measure == "cues":
+        return {"cues": [c for n, c in enumerate(CUES) if 1.0 - n / len(CUES) >= threshold]}
+    return {"threshold": round(threshold if answer == "same" else 1.0 - threshold, 4)}
 
 
 def _tested(

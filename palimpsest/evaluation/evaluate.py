@@ -108,6 +108,8 @@ def pairs_document(
     seen: Sequence[Seen], policy: Policy, vectors: TrialVectors, confidence: float
 ) -> dict[str, Any]:
     """The answer of `evaluate --pairs`."""
+    exact = [result for result in seen if result.fate == "exact"]
+    related = [result for result in seen if result.pair.label == "related"]
     counted = [
         result for result in seen if result.fate != "exact" and result.pair.label != "related"
     ]
@@ -116,14 +118,10 @@ def pairs_document(
         **_head(policy, vectors, confidence),
         "pairs": len(seen),
         "groups": len(groups_of([(result.pair.a, result.pair.b) for result in counted])),
-        "exact": sum(result.fate == "exact" for result in seen),
-        "exact_different": sum(
-            result.fate == "exact" and result.pair.label == "different" for result in seen
-        ),
-        "related": sum(result.pair.label == "related" for result in seen),
-        "related_joined": sum(
-            result.pair.label == "related" and result.fate == "joined" for result in seen
-        ),
+        "exact": len(exact),
+        "exact_different": sum(result.pair.label == "different" for result in exact),
+        "related": len(related),
+        "related_joined": sum(result.fate == "joined" for result in related),
         "order_matters": sum(result.order_matters for result in counted),
         "total": by(lambda _: ("all",))["all"] if counted else LabelCounts().document(confidence),
         "by_check": by(lambda result: (result.check or "none",) if result.fate == "joined" else ()),

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, count, groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.model import read_json, write_json
@@ -89,23 +89,35 @@ def _copy_table(path: Path, to: Path, removed: Collection[int], values: NewValue
         write.write(before)
         if not header[0]:
             return
-        end = "\r\n" if header[0].endswith("\r\n") else "\n"
-        lines: list[str] = []
-        rows = csv_reader(_noted(chain(header, read), lines), delimiter)
-        writer = csv.writer(write, delimiter=delimiter, lineterminator=end)
-        columns = [name.strip() for name in next(rows)]
-        write.writelines(lines)
+        _copy_rows(header, read, write, delimiter, removed, values)
+
+
+def _copy_rows(
+    header: Sequence[str],
+    read: Iterable[str],
+    write: TextIO,
+    delimiter: str,
+    removed: Collection[int],
+    values: NewValues,
+) -> None:
+    """Copy the header and the rows that stay: as they are written, or with new values."""
+    end = "\r\n" if header[0].endswith("\r\n") else "\n"
+    lines: list[str] = []
+    rows = csv_reader(_noted(chain(header, read), lines), delimiter)
+    writer = csv.writer(write, delimiter=delimiter, lineterminator=end)
+    columns = [name.strip() for name in next(rows)]
+    write.writelines(lines)
+    lines.clear()
+    numbers = count(1)
+    for cells in rows:
+        number = next(numbers) if cells else 0
+        if number in values:
+            for name, value in values[number].items():
+                cells[columns.index(name)] = value
+            writer.writerow(cells)
+        elif number and number not in removed:
+            write.writelines(lines)
         lines.clear()
-        numbers = count(1)
-        for cells in rows:
-            number = next(numbers) if cells else 0
-            if number in values:
-                for name, value in values[number].items():
-                    cells[columns.index(name)] = value
-                writer.writerow(cells)
-            elif number and number not in removed:
-                write.writelines(lines)
-            lines.clear()
 
 
 def _has_mark(path: Path) -> bool:

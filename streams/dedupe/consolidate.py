@@ -6,7 +6,7 @@ same log gives the same plan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -138,15 +138,20 @@ def _clusters(
     for _, some in groupby(sorted(memories, key=category), key=category):
         group = list(some)  # in the order of their first members, because the sort is stable
         alike = SimilarSets([TOKENS[rule.tokenizer](memory.text) for memory in group], rule.above)
-        # Memories stay apart if their join is prevented, for example by a separation.
-        for number, memory in enumerate(group):
-            if not _nothing_stands_between(ledger, memory):
-                for other in alike.pairs_of(number):
-                    pair = sorted((_speaker(memory), _speaker(group[other])), key=_place)
-                    if hindrance_of(ledger, *pair) is not None:
-                        alike.part(number, other)
+        _part_hindered(ledger, group, alike)
         for numbers in alike.clusters():
             yield _cluster(policy, group, numbers, alike)
+
+
+def _part_hindered(ledger: Ledger, group: Sequence[Memory], alike: SimilarSets) -> None:
+    """Keep memories apart if their join is prevented, for example by a separation."""
+    for number, memory in enumerate(group):
+        if _nothing_stands_between(ledger, memory):
+            continue
+        for other in alike.pairs_of(number):
+            pair = sorted((_speaker(memory), _speaker(group[other])), key=_place)
+            if hindrance_of(ledger, *pair) is not None:
+                alike.part(number, other)
 
 
 def _cluster(

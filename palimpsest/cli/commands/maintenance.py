@@ -35,6 +35,7 @@ from palimpsest.process.output import Progress
 from palimpsest.process.targets import write_whole
 
 if TYPE_CHECKING:
+    from palimpsest.api.store import Palimpsest
     from palimpsest.contracts.events import JudgeSet, PolicySet
     from palimpsest.contracts.policy import Policy
     from palimpsest.settings.settings import Settings
@@ -185,21 +186,26 @@ def _another_model(
                 raise UsageError("--switch has no --dry-run: `backtest` says what it would change")
             answer = store.switch_model(model_name(model), policy=policy, actor=actor)
         else:
-            service = call.settings.embedder
-            given = service if service is not None and service.model == model else None
-            if dry_run:
-                answer = store.plan_embedding(model, embedder=given)
-            else:
-                answer = store.embed_with(
-                    model,
-                    embedder=given,
-                    progress=lambda done, left: report(f"{done:,} embedded", done / (done + left)),
-                )
+            answer = _embed_with(call, store, model, report, dry_run=dry_run)
     call.output.answer(answer, lambda: rendering.fields(answer))
     if drop_old and answer.get("dropped"):
         call.output.remark(rendering.VECTORS_STAY_IN_THE_LOG)
     if switch and policy is None:
         call.output.remark(rendering.THRESHOLDS_OF_THE_OLD_MODEL)
+
+
+def _embed_with(
+    call: Invocation, store: Palimpsest, model: str | None, report: Progress, *, dry_run: bool
+) -> Mapping[str, Any]:
+    service = call.settings.embedder
+    given = service if service is not None and service.model == model else None
+    if dry_run:
+        return store.plan_embedding(model, embedder=given)
+    return store.embed_with(
+        model,
+        embedder=given,
+        progress=lambda done, left: report(f"{done:,} embedded", done / (done + left)),
+    )
 
 
 # -- doctor --------------------------------------------------------------------------------------

@@ -115,6 +115,8 @@ def stacked(
         for bar in _bars(column, kinds, LEFT + number * wide, wide, top, unit)
     ]
     behind = [_zone(zone, kinds) for zone in zones]
+    occurring = {kind for column in columns for kind, amount in column.parts.items() if amount}
+    occurring |= {kinds[zone.series] for zone in behind}
     return Chart(
         name=name,
         title=title,
@@ -123,12 +125,7 @@ def stacked(
         zones=behind,
         rows=[ChartMark(LEFT - 6, _height(tick, top), f"{unit}{tick:g}") for tick in ticks],
         labels=_labels(columns, wide),
-        legend=[
-            (series, kind)
-            for series, kind in enumerate(kinds)
-            if any(column.parts.get(kind) for column in columns)
-            or any(zone.series == series for zone in behind)
-        ],
+        legend=[(series, kind) for series, kind in enumerate(kinds) if kind in occurring],
     )
 
 

@@ -13,7 +13,7 @@ from palimpsest.contracts.language import Language
 from palimpsest.contracts.model import wrong_keys
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.toml import parse_toml
-from palimpsest.streams.guard import Tables, passes, read, tables_of
+from palimpsest.streams.guard import Reading, Tables, passes, read, tables_of
 
 EXAMPLES = ("same", "different")
 """The keys of a file's example pairs: those that the guard must find near-identical, and those that
@@ -70,14 +70,16 @@ def _not_held(examples: dict[str, list[tuple[str, str]]], tables: Tables) -> Ite
     for key, joined in zip(EXAMPLES, (True, False), strict=True):
         for number, pair in enumerate(examples[key], 1):
             one, other = (read(text, model=_MODEL, tables=tables) for text in pair)
-            if all(passes(*each) is joined for each in ((one, other), (other, one))):
-                continue
-            known = sorted({reading.language or "none" for reading in (one, other)})
-            yield (
-                f"{key}, pair {number}: these are {'not ' if joined else ''}near-identical, and"
-                f" their language is {', '.join(known)}"
-                + (f": {_UNKNOWN}" if joined and "none" in known else "")
-            )
+            if {passes(one, other), passes(other, one)} != {joined}:
+                yield f"{key}, pair {number}: these are {_otherwise(one, other, joined=joined)}"
+
+
+def _otherwise(one: Reading, other: Reading, *, joined: bool) -> str:
+    """What the guard finds of a pair that it does not treat as the file says."""
+    near = "not near-identical" if joined else "near-identical"
+    known = sorted({reading.language or "none" for reading in (one, other)})
+    why = f": {_UNKNOWN}" if joined and "none" in known else ""
+    return f"{near}, and their language is {', '.join(known)}{why}"
 
 
 def add_languages(policy: Policy, files: Iterable[Path]) -> Policy:

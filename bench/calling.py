@@ -60,14 +60,8 @@ def calls_alone(scale: Scale) -> list[Measured]:
     All threads count, so that the time includes projections made meanwhile.
     """
     held, rounds = scale.of(50, 1_000, 1_000), scale.of(10, 200, 1_000)
-    needed = held + WARM + rounds
-    kinds = {"made-up texts": [*islice(sentences(), needed)], "a diary": _diary(needed)}
-    if scale.data is not None:
-        real = [text for _, text in distinct(scale.data, needed * 10)]
-        random.Random(1).shuffle(real)
-        kinds |= {"real texts": real[:needed]}
     engine, found = load_engine(), []
-    for kind, texts in kinds.items():
+    for kind, texts in _texts_by_kind(scale, held + WARM + rounds).items():
         known = dict(zip(texts, engine.embed(texts), strict=True))
         with (
             scratch_palimpsest() as store,
@@ -79,11 +73,10 @@ def calls_alone(scale: Scale) -> list[Measured]:
                 store.recall(OWNER, text)
             asked = texts[-rounds:]
             recalls = [busy_ms(store.recall, OWNER, text) for text in asked]
-            pairs = [
-                (busy_ms(store.submit, row(text)), busy_ms(store.recall, OWNER, text))
-                for text in asked
-            ]
-        submits, after = ([*each] for each in zip(*pairs, strict=True))
+            submits, after = [], []
+            for text in asked:
+                submits.append(busy_ms(store.submit, row(text)))
+                after.append(busy_ms(store.recall, OWNER, text))
         note = f"{held:,} memories of one owner, {rounds} calls, processor time"
         found += [
             _measured(f"a recall beyond its embedding, {kind}", recalls, 2.0, note),
@@ -91,6 +84,15 @@ def calls_alone(scale: Scale) -> list[Measured]:
             _measured(f"a submit beyond its embedding, {kind}", submits, 3.0, note),
         ]
     return found
+
+
+def _texts_by_kind(scale: Scale, needed: int) -> dict[str, list[str]]:
+    kinds = {"made-up texts": [*islice(sentences(), needed)], "a diary": _diary(needed)}
+    if scale.data is not None:
+        real = [text for _, text in distinct(scale.data, needed * 10)]
+        random.Random(1).shuffle(real)
+        kinds["real texts"] = real[:needed]
+    return kinds
 
 
 def _diary(count: int) -> list[str]:

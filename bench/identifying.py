@@ -26,21 +26,18 @@ def identifiers(scale: Scale) -> list[Measured]:
     found = {text: text_id.group(0) for text in issues(scale) if (text_id := ISSUE.search(text))}
     often = Counter(found.values())
     asked = [text for text, issue in found.items() if often[issue] == 1][:ASKED]
+    note = f"{len(found):,} memories of one owner"
     with scratch_palimpsest() as store:
         store.submit([{"owner_id": OWNER, "text": text} for text in found])
         measured: list[Measured] = []
         for hybrid, reach in ((False, None), (True, float(ASKED))):
-            hits = [
-                text in (hit["face"] for hit in store.recall(OWNER, found[text], hybrid=hybrid))
-                for text in asked
-            ]
             recall = partial(store.recall, OWNER, hybrid=hybrid)
+            hits = sum(text in (hit["face"] for hit in recall(found[text])) for text in asked)
             took = [busy_ms(recall, f"what happened in {found[text]}?") for text in asked]
             how = "by meaning and words" if hybrid else "by meaning"
-            note = f"{len(found):,} memories of one owner"
             measured += [
                 Measured(
-                    f"identifiers found {how}", f"of {ASKED}", [float(sum(hits))], reach, note=note
+                    f"identifiers found {how}", f"of {ASKED}", [float(hits)], reach, note=note
                 ),
                 Measured(f"recall of an identifier {how}", "ms of a processor", took, note=note),
             ]

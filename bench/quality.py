@@ -144,22 +144,31 @@ def see(pair: Pair, vectors: Mapping[str, Embedding], model: str) -> Seen:
 
 def by_policy(policy: Policy, seen: Seen) -> Fate:
     """What the policy does with a pair of two sessions (docs/design.md, Policies and cues)."""
+    if _is_exact(seen):
+        return "exact"
     passes = seen.comparison.near_identical and not seen.comparison.cues
-    fate: Fate = "exact" if _is_exact(seen) else "kept"
+    fate: Fate = "kept"
     for check in policy.checks:
-        if fate in ("exact", "joined"):
+        match check:
+            case TokenCheck() if seen.jaccard >= check.threshold:
+                fate = "asked" if check.guard and not passes else "joined"
+            case CosineCheck():
+                fate = _by_cosine(check, seen.cosine, passes=passes) or fate
+            case _:
+                pass
+        if fate == "joined":
             break
-        if isinstance(check, TokenCheck) and seen.jaccard >= check.threshold:
-            fate = "asked" if check.guard and not passes else "joined"
-        elif isinstance(check, CosineCheck):
-            zone = next((z for z in check.zones if seen.cosine >= z.at_least), None)
-            alike = check.near_identical
-            if passes and alike is not None and seen.cosine >= alike:
-                fate = "joined"
-            elif zone is not None:
-                pending = zone.action == "pending" or (zone.guard and not passes)
-                fate = "asked" if pending else "joined"
     return fate
+
+
+def _by_cosine(check: CosineCheck, cosine: float, *, passes: bool) -> Fate | None:
+    """What a cosine check does with a pair that passes the guard or not; None if nothing."""
+    if passes and check.near_identical is not None and cosine >= check.near_identical:
+        return "joined"
+    zone = next((zone for zone in check.zones if cosine >= zone.at_least), None)
+    if zone is None:
+        return None
+    return "asked" if zone.action == "pending" or (zone.guard and not passes) else "joined"
 
 
 def by_store_time(seen: Seen) -> Fate:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 import logging
 import random
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -32,7 +33,7 @@ from palimpsest.contracts.evidence import Answer
 from palimpsest.contracts.identity import NAMESPACE
 from palimpsest.contracts.policy import Judge as Rules
 from palimpsest.contracts.requests import SetNamesRequest, SettleRequest
-from palimpsest.streams.core.ledger import Entry
+from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.embedder import Engine, load_engine
 from palimpsest.streams.policies import load_policy
 
@@ -175,22 +176,22 @@ def rows(day: str, data: Path | None) -> tuple[list[Row], dict[str, Gold]]:
         while len(part) < half:
             part.append((others.pop(), None))
         chance.shuffle(part)
-    found, gold = [], dict[str, Gold]()
-    for number, (text, fact_said) in enumerate(said + later):
-        at = BEGIN + number * timedelta(minutes=1)
-        fields = {
-            "owner_id": OWNER,
-            "text": text,
-            "id": str(number),
-            "source": "day",
-            "session_id": str(number // SESSION_ROWS),
-            "occurred_at": at.isoformat(),
-        }
-        row = Row(fields, at, "/".join(map(str, fact_said)) if fact_said else text, timed=True)
-        found.append(row)
-        if fact_said is not None:
-            gold[row.id] = fact_said
+    found = [_row(number, *one) for number, one in enumerate(said + later)]
+    gold = {row.id: fact for row, (_, fact) in zip(found, said + later, strict=True) if fact}
     return found, gold
+
+
+def _row(number: int, text: str, fact: Gold | None) -> Row:
+    at = BEGIN + number * timedelta(minutes=1)
+    fields = {
+        "owner_id": OWNER,
+        "text": text,
+        "id": str(number),
+        "source": "day",
+        "session_id": str(number // SESSION_ROWS),
+        "occurred_at": at.isoformat(),
+    }
+    return Row(fields, at, "/".join(map(str, fact)) if fact else text, timed=True)
 
 
 def run_one(
@@ -215,12 +216,7 @@ def run_one(
         driven.over = True
         driven.run_batch(clock.now)
         ledger = driven.ledger(OWNER)
-        homes: dict[str, set[str]] = {}
-        for row in said:
-            fact = str(gold[row.id][0]) if row.id in gold else row.said["text"]
-            homes.setdefault(ledger.entries[row.id].memory.id, set()).add(fact)
         about = {ledger.entries[one].memory.id for one in gold}
-        near = {text for fact in FACTS if fact["day"] == day for text in fact.get("near", ())}
         store.projections.show()
         lost, kept = _recalled(day, store.folder, clock.now)
         return Remembered(
@@ -229,15 +225,27 @@ def run_one(
             judged,
             named,
             memories=len(about),
-            mixed=sum(
-                len(facts) > 1 and (one in about or not near.isdisjoint(facts))
-                for one, facts in homes.items()
-            ),
+            mixed=_mixed(day, said, gold, ledger, about),
             lost=lost,
             kept=kept,
             judged=judge.pairs,
             pending=sum(bool(entry.open) for entry in ledger.entries.values()),
         )
+
+
+def _mixed(
+    day: str, said: Sequence[Row], gold: dict[str, Gold], ledger: Ledger, about: set[str]
+) -> int:
+    """How many memories hold several things, and one of them is a fact or a text near one."""
+    states: defaultdict[str, set[str]] = defaultdict(set)
+    for row in said:
+        fact = str(gold[row.id][0]) if row.id in gold else row.said["text"]
+        states[ledger.entries[row.id].memory.id].add(fact)
+    near = {text for fact in FACTS if fact["day"] == day for text in fact.get("near", ())}
+    return sum(
+        len(facts) > 1 and (memory in about or not near.isdisjoint(facts))
+        for memory, facts in states.items()
+    )
 
 
 def _recalled(day: str, folder: Path, now: datetime) -> tuple[tuple[str, ...], int]:
@@ -284,16 +292,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for day in asked.days:
             texts = {row.said["text"] for row in rows(day, asked.data)[0]}
             known = KnownTexts(engine, kept.of(texts))
-            for preset in presets:
-                judges = (False, True)[: 1 + load_policy(preset).judge.enabled]
-                for judged, named in product(judges, (False, True)):
-                    one = run_one(day, preset, known, asked.data, judged=judged, named=named)
-                    results.append(one)
-                    if asked.json:
-                        print_line(asdict(one))
+            for preset, judged, named in _ways(presets):
+                one = run_one(day, preset, known, asked.data, judged=judged, named=named)
+                results.append(one)
+                if asked.json:
+                    print_line(asdict(one))
     if not asked.json:
         print_wide(_table(results))
     return 0
+
+
+def _ways(presets: Sequence[str]) -> Iterator[tuple[str, bool, bool]]:
+    """Each preset with and without a judge, if it asks one, and with and without names."""
+    for preset in presets:
+        judges = (False, True) if load_policy(preset).judge.enabled else (False,)
+        yield from product([preset], judges, (False, True))
 
 
 def _table(results: Sequence[Remembered]) -> Table:

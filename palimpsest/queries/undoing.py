@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from itertools import chain, takewhile
+from itertools import takewhile
 from typing import Any, Literal, NoReturn, TypeVar, cast
 from uuid import UUID
 
@@ -132,11 +132,12 @@ def request_for(
         request = fields.undo_last(entry) if way == "undo" else fields.redo_last(entry)
     else:
         owner = owner_id or _owner_of(reader, event, some_id)
-        fields, whole = naming(owner), None
-        if way == "undo" and not isinstance(event, Reinstated):
-            others = map(naming, _owners_of(reader, some_id)) if owner_id is None else ()
-            each = (one.undo_whole(some_id, owner_id) for one in chain([fields], others))
-            whole = next(filter(None, each), None)
+        fields = naming(owner)
+        hides = way == "undo" and not isinstance(event, Reinstated)
+        whole = fields.undo_whole(some_id, owner_id) if hides else None
+        if hides and whole is None and owner_id is None:
+            others = map(naming, _owners_of(reader, some_id))
+            whole = next(filter(None, (one.undo_whole(some_id, None) for one in others)), None)
         if whole is None and owner != event.owner_id:
             _unknown(some_id)
         request = whole or (fields.undo(event) if way == "undo" else fields.redo(event))

@@ -134,21 +134,18 @@ def _latin(lows: Sequence[str], kinds: Sequence[Kind]) -> Iterator[Key]:
             continue
         for stop in range(start + 1, len(lows) + 1):
             value, around = lows[start:stop], [*map(_bare, (*lows[:start], *lows[stop:]))]
-            if _length(value) > LONGEST or not _FUNCTIONS.isdisjoint(value):
+            if not around or _length(value) > LONGEST or not _FUNCTIONS.isdisjoint(value):
                 break
-            counts = all(map(_is_number, value))
-            said = sum(low[0].isalpha() and low not in _LIGHT for low in around)
             # A verb may come first: its subject is left out, or joined to it (*j'habite*).
             verb_first = around[0] in _VERBS_FIRST or around[0] != lows[0]
-            of_days = all(low in _DAYS for low in value)
+            counts = all(map(_is_number, value))
+            of_days = _DAYS.issuperset(value)
             if start < _BEGINS and not of_days and not (counts and verb_first):
                 break
+            said = sum(low[0].isalpha() and low not in _LIGHT for low in around)
             adds = not (counts or _ADDING.isdisjoint(around))
-            if (
-                said + verb_first >= FEWEST
-                and not adds
-                and (not start or lows[start - 1] not in AND)
-            ):
+            follows_and = start > 0 and lows[start - 1] in AND
+            if said + verb_first >= FEWEST and not adds and not follows_and:
                 yield ("latin", *lows[:start], "", *lows[stop:])
 
 

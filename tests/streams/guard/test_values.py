@@ -533,6 +533,11 @@ def test_english_has_no_such_keys() -> None:
         assert kept_reading(text).values == frozenset()
 
 
+@pytest.mark.parametrize("text", ["Montag", "montags.", "lundi", "lunes"])
+def test_a_text_that_is_only_a_value_has_no_key(text: str) -> None:
+    assert kept_reading(text).values == frozenset()
+
+
 @pytest.mark.parametrize(
     "text",
     """

@@ -9,6 +9,14 @@ SCHEMA_FORMAT = "application/schema+json;version=draft-2020-12"
 STRUCTURED = "application/cloudevents+json"
 FOR_EVER = {"cleanup.policy": ["delete"], "retention.ms": -1}
 _OWNER = {"type": "string", "description": "The owner; the partitioner is murmur2."}
+_EVENT = {
+    "type": ["string", "null"],
+    "description": "The owner; the partitioner is murmur2. An event of no owner has no key.",
+}
+_POLICY = {
+    "enum": ["policy", None],
+    "description": "In `memory.policies` it is `policy`; in `memory.decisions` there is none.",
+}
 _REQUEST = {
     "type": "string",
     "description": "The request's id; its partitions are those of the owners it may concern.",
@@ -21,6 +29,8 @@ BARE = {
     "question": _OWNER,
 }
 """The messages that are bare JSON, with their keys; all others are CloudEvents."""
+
+POLICY = "event.policy_set.v1"
 
 Document = dict[str, Any]
 
@@ -52,7 +62,7 @@ def asyncapi(schema_files: Sequence[str]) -> Document:
             "policies": _channel(
                 "memory.policies",
                 "The policy in force, under the one key `policy`.",
-                ["event.policy_set.v1"],
+                [POLICY],
                 {"cleanup.policy": ["compact"]},
             ),
             "answers": _channel("memory.answers", "Answers to requests.", ["answer", "progress"]),
@@ -94,9 +104,11 @@ def _operation(action: str, channel: str) -> Document:
 
 def _message(name: str) -> Document:
     """A message and its key."""
+    of_kind = _EVENT if name.startswith("event.") else _OWNER
+    key = {**BARE, POLICY: _POLICY}.get(name, of_kind)
     return {
         "name": name,
         "contentType": "application/json" if name in BARE else STRUCTURED,
         "payload": {"schemaFormat": SCHEMA_FORMAT, "schema": {"$ref": f"./{name}.json"}},
-        "bindings": {"kafka": {"key": BARE.get(name, _OWNER)}},
+        "bindings": {"kafka": {"key": key}},
     }

@@ -144,7 +144,7 @@ def compare(
     spec, found = topics.names[name], metadata.topics.get(name)
     if found is None:
         advice = "palimpsest topics create makes it"
-        return [Finding(name, "missing", "not there", advice)]
+        return [Finding(name, "missing", "the brokers show no topic of this name", advice)]
     wrong = [
         Finding(name, "differs", detail, advice)
         for detail, advice in (

@@ -97,7 +97,8 @@ def test_one_that_is_missing_is_made_beside_the_others(
     connection: Connection, topics: Topics
 ) -> None:
     delete(connection, topics.name("answers"))
-    assert wrong(asyncio.run(check(connection))) == [("answers", "not there")]
+    told = "the brokers show no topic of this name"
+    assert wrong(asyncio.run(check(connection))) == [("answers", told)]
     again = asyncio.run(create(connection))
     assert [one.topic for one in again if one.state == "made"] == [topics.name("answers")]
     assert counts(connection)["memory.answers"] == topics.partitions

@@ -15,6 +15,7 @@ from palimpsest.contracts.events import AnyEvent, Event
 from palimpsest.contracts.requests import REQUEST, AnyRequest
 from palimpsest.contracts.schema import documents, event_file, written
 from palimpsest.contracts.wire import encode
+from palimpsest.streams.cluster.records import POLICY_KEY
 from palimpsest.streams.intake import parse
 from palimpsest.streams.policies import load_policy, preset_names
 from tests.contracts.compatibility import incompatibilities
@@ -202,6 +203,18 @@ def test_the_topics_of_the_design_are_described() -> None:
         "memory.verifications",
         "memory.dead-letters",
     }
+
+
+def test_the_key_of_each_message_is_described() -> None:
+    """As records are keyed: a policy by one word for all, in the topic that keeps the last."""
+    messages = DOCUMENTS["asyncapi.json"]["components"]["messages"]
+    keys = {name: message["bindings"]["kafka"]["key"] for name, message in messages.items()}
+    policy = Draft202012Validator(keys["event.policy_set.v1"])
+    assert policy.is_valid(POLICY_KEY.decode())
+    assert not policy.is_valid("ada")
+    for name, key in keys.items():
+        bare = name in ("request", "answer", "progress", "question") or name.startswith("said.")
+        assert Draft202012Validator(key).is_valid(None) is not bare, name
 
 
 def test_every_reference_of_the_topics_leads_somewhere() -> None:

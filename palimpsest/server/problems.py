@@ -10,6 +10,7 @@ import orjson
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
+from palimpsest.contracts import answers
 from palimpsest.contracts.errors import (
     InvalidInputError,
     ModelError,
@@ -100,6 +101,9 @@ def problem_of(error: Exception) -> ProblemError:
             return ProblemError(422, "invalid", "a field breaks a rule", errors=_fields(error))
         case RefusedError(reason="id_conflict" as reason, detail=detail):
             return ProblemError(422, "invalid", detail, reason=reason)
+        case RefusedError(reason=answers.EMBEDDER_DOWN as reason, detail=detail):
+            # As the model's error where the request is executed in this process.
+            return ProblemError(502, "model", detail, reason=reason)
         case RefusedError(reason=reason, detail=detail):
             return ProblemError(409, "refused", detail, reason=reason)
         case UsageError():

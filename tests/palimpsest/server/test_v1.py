@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
+from palimpsest.contracts.answers import EMBEDDER_DOWN
 from palimpsest.contracts.errors import (
     InvalidInputError,
     ModelError,
@@ -364,6 +365,7 @@ def test_what_is_wrong_is_a_problem_without_what_was_sent(served: Use[None]) -> 
         (TransientError("no writer answers"), 503, "unavailable", "no writer answers"),
         (ServiceUnavailable("no connection"), 503, "unavailable", "no connection"),
         (ModelError("no model"), 502, "model", "no model"),
+        (RefusedError(EMBEDDER_DOWN, "no model"), 502, "model", "no model"),
         (StoreError("secret"), 503, "unavailable", "the server's log says why"),
         (RuntimeError("secret"), 500, "bug", "the server's log says where"),
     ],

@@ -26,10 +26,12 @@ _CONTRARY = frozenset({Cue.NUMBER, Cue.DATE, Cue.UNIT, Cue.VERSION, Cue.NEGATION
 _ANSWER = re.compile(r"^\W*(?:no|nope|not at all),\s", re.IGNORECASE)
 _TIMES = frozenset("once twice thrice".split())
 _OF_MANY = frozenset(
-    "has have had owns own likes like loves love enjoys enjoy plays play speaks speak knows know"
+    "had owns own likes like loves love enjoys enjoy plays play speaks speak knows know"
     " visited read reads eats eat bought can wants want needs need".split()
 )
 """Verbs that can have several objects: a different object is not a contradiction."""
+_HAVING = re.compile(r"\b(?:has|have) an?\b", re.IGNORECASE)
+"""As such a verb; it may also be part of another, as in *has moved*."""
 _BEGINNINGS = frozenset("in on at every since during after before with under over near".split())
 """Words that begin a phrase that may stand at either end of a sentence."""
 _LIST = re.compile(r"\b(\w+) (and|or) (\w+)\b")
@@ -73,7 +75,8 @@ def contradicts(older: str, newer: str) -> bool:
     numbers = [{w for w in words if w.isdecimal() or w in _TIMES} for words in (before, after)]
     if all(numbers) and numbers[0] != numbers[1]:
         return True
-    if _one_place_differs(older, newer) and not (before | after) & _OF_MANY:
+    of_many = (before | after) & _OF_MANY or _HAVING.search(older) or _HAVING.search(newer)
+    if _one_place_differs(older, newer) and not of_many:
         return True
     return bool(_CONTRARY & set(compare(read(older), read(newer)).cues))
 

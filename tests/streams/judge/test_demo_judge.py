@@ -158,6 +158,8 @@ def _ask(url: str) -> Any:
         ("The wifi password is swordfish.", "The wifi password is marlin.", "update"),
         ("Red boats sail past old stone piers.", "Red boats sail past old stone quays.", "update"),
         ("Ada plays the violin daily.", "Ada plays the piano daily.", "different"),
+        ("The tenant has an old cat.", "The tenant has an old dog.", "different"),
+        ("The tenant has moved to Oslo.", "The tenant has moved to Bergen.", "update"),
         ("Ada visited Rome once.", "Ada visited Rome twice.", "update"),
         ("No, pets are allowed.", "No pets are allowed.", "update"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
@@ -31,6 +32,7 @@ from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.policies import default_policy
 
 SETTINGS_FILE = "palimpsest.toml"
+PREFIX = "PALIMPSEST_"
 DEFAULT_STORE = Path(".palimpsest")
 NO_JUDGE = (
     "no judge is configured, so questions wait: set [judge] in palimpsest.toml, or"
@@ -69,7 +71,7 @@ class Settings(BaseSettings):
     """
 
     model_config = SettingsConfigDict(
-        env_prefix="PALIMPSEST_",
+        env_prefix=PREFIX,
         env_nested_delimiter="_",
         env_nested_max_split=1,
         env_ignore_empty=True,
@@ -143,24 +145,54 @@ class Settings(BaseSettings):
         )
 
 
+_ALIKE = 0.8
+"""At least this similar to a setting's name, a variable is taken for a misspelling of it."""
+_OF_KUBERNETES = "service"
+"""The name of a variable that Kubernetes sets in every pod beside a service called `palimpsest`."""
+
+
+def _tables() -> dict[str, type[BaseModel]]:
+    """The settings that are tables."""
+    return {
+        name: table
+        for name, field in Settings.model_fields.items()
+        for table in (field.annotation, *get_args(field.annotation))
+        if isinstance(table, type) and issubclass(table, BaseModel)
+    }
+
+
+def _misspelt() -> Iterator[str]:
+    """For each variable that almost has the name of a setting, what it should be.
+
+    Others belong to other programs. A wrong key of a table is found when the table is read.
+    """
+    tables = _tables()
+    for variable, value in os.environ.items():
+        name = variable.lower().removeprefix(PREFIX.lower())
+        of_table, _, key = name.partition("_")
+        if not (value and variable.upper().startswith(PREFIX)) or of_table == _OF_KUBERNETES:
+            continue
+        if name in Settings.model_fields or of_table in tables:
+            continue
+        near = get_close_matches(name, Settings.model_fields, 1, _ALIKE)
+        if key and not near:
+            near = [f"{table}_{key}" for table in get_close_matches(of_table, tables, 1, _ALIKE)]
+        for one in near:
+            yield f"there is no {variable}: the setting is {PREFIX}{one.upper()}"
+
+
 def _not_json() -> Iterator[str]:
     """The variables that should be JSON and are not: whole tables, and lists in them."""
-    prefix = Settings.model_config["env_prefix"]
-    for name, field in Settings.model_fields.items():
-        for table in (field.annotation, *get_args(field.annotation)):
-            if not (isinstance(table, type) and issubclass(table, BaseModel)):
-                continue
-            lists = [
-                key
-                for key, one in table.model_fields.items()
-                if get_origin(one.annotation) is tuple
-            ]
-            for variable in (name, *(f"{name}_{key}" for key in lists)):
-                value = os.environ.get(f"{prefix}{variable}".upper())
-                try:
-                    orjson.loads(value or "null")
-                except orjson.JSONDecodeError:
-                    yield f"{prefix}{variable}".upper()
+    for name, table in _tables().items():
+        lists = [
+            key for key, one in table.model_fields.items() if get_origin(one.annotation) is tuple
+        ]
+        for variable in (name, *(f"{name}_{key}" for key in lists)):
+            value = os.environ.get(f"{PREFIX}{variable}".upper())
+            try:
+                orjson.loads(value or "null")
+            except orjson.JSONDecodeError:
+                yield f"{PREFIX}{variable}".upper()
 
 
 def read_settings(**given: Any) -> Settings:
@@ -169,6 +201,8 @@ def read_settings(**given: Any) -> Settings:
     if os.path.lexists(file) and not file.is_file():
         what = "a folder" if file.is_dir() else "not a file, or a broken link"
         raise UsageError(f"{SETTINGS_FILE} is {what}: remove it, or put the settings there")
+    if misspelt := "; ".join(_misspelt()):
+        raise UsageError(f"settings: {misspelt}")
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:

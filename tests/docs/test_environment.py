@@ -123,6 +123,8 @@ WRONG = {
     "PALIMPSEST_EMBEDDER_RETRIES": "many",
     "PALIMPSEST_JUDGE_CONCURRENCY": "0",
     "PALIMPSEST_JUDGE_MODLE": "x",
+    "PALIMPSEST_STOER": "elsewhere",
+    "PALIMPSEST_JUGDE_MODEL": "small",
     "PALIMPSEST_DEDUP_THRESHOLD_DEFAULT": "92",
     "PALIMPSEST_SCHEDULE_ZONE": "Oslo",
     "PALIMPSEST_SERVE_TOKENS": "secret",
@@ -151,7 +153,8 @@ def test_a_wrong_value_is_named_at_every_door(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, value)
-    key = next(key for key in Settings.model_fields if name[len(PREFIX) :].lower().startswith(key))
+    typed = name[len(PREFIX) :].lower().replace("stoer", "store").replace("jugde", "judge")
+    key = next(key for key in Settings.model_fields if typed.startswith(key))
     Path("rows.jsonl").write_text('{"owner_id": "ada", "text": "She sails."}\n')
     for command in COMMANDS:
         ran = CliRunner().invoke(app, command)
@@ -166,3 +169,25 @@ def test_a_wrong_value_is_named_at_every_door(
     for call in (Palimpsest.open, Memory):
         with pytest.raises(UsageError, match=f"(?i){key}"):
             call()
+
+
+@pytest.mark.parametrize("name", ["TOKEN", "OWNER", "DEBUG", "SERVICE_HOST", "PORT", "PORT_80_TCP"])
+def test_other_variables_with_our_prefix_are_left_alone(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PREFIX + name, "x")
+    assert read_settings() == Settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("STOER", "STORE"), ("WEBPORT", "WEB_PORT"), ("JUGDE_API_KEY", "JUDGE_API_KEY")],
+)
+def test_a_misspelt_variable_is_named_with_the_setting(
+    name: str, meant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PREFIX + name, "")
+    read_settings()
+    monkeypatch.setenv(PREFIX + name, "x")
+    with pytest.raises(UsageError, match=f"there is no {PREFIX}{name}: the setting is .*_{meant}$"):
+        read_settings()

@@ -1,4 +1,5 @@
-// Keys press the buttons that name them: <button data-key="s">. Nothing is decided or kept here.
+// Keys press the buttons that name them: <button data-key="s">. Nothing is decided here, and nothing kept
+// but a reason that was not sent before the session ended.
 (function () {
   "use strict";
 
@@ -86,6 +87,31 @@
   document.addEventListener("htmx:responseError", function (event) {
     waiting.length = 0;
     say("Not recorded: the server answered " + event.detail.xhr.status + ". Load the page again.");
+  });
+
+  // -- a reason outlives the session: who signs in again finds it beside its pair -----------------
+
+  function answering(then) {
+    const form = document.getElementById("answer");
+    if (form === null) return;
+    const { because, decision, existing } = form.elements;
+    then(because, "because:" + decision.value + ":" + (existing ? existing.value : ""));
+  }
+
+  function restore() {
+    answering(function (because, pair) {
+      because.value ||= sessionStorage.getItem(pair) ?? "";
+      sessionStorage.removeItem(pair);
+    });
+  }
+
+  document.addEventListener("DOMContentLoaded", restore);
+  document.addEventListener("htmx:afterSettle", restore);
+  document.addEventListener("htmx:beforeOnLoad", function (event) {
+    if (event.detail.xhr.getResponseHeader("HX-Redirect") === null) return;
+    answering(function (because, pair) {
+      if (because.value !== "") sessionStorage.setItem(pair, because.value);
+    });
   });
 
   // -- keys ------------------------------------------------------------------------------------

@@ -302,6 +302,28 @@ def test_letters_of_a_reason_are_no_answers_while_an_answer_is_on_its_way(site: 
     assert "joined" not in dict(statements(site.store))
 
 
+def test_a_reason_is_kept_if_the_session_was_ended_elsewhere(site: Site) -> None:
+    submit_pairs(site.store, 1)
+    page = site.entered()
+    page.wait_for_selector("#answer")
+    page.keyboard.press("b")
+    page.keyboard.type("two dogs")
+    page.keyboard.press("Enter")
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.get_by_role("button", name="Leave").click()
+    other.wait_for_url("**/review/sign-in")
+    page.keyboard.press("d")
+    page.wait_for_url("**/review/sign-in")
+    page.goto(site.link())
+    page.wait_for_selector("#answer")
+    expect(page.locator("#because")).to_have_value("two dogs")
+    page.keyboard.press("d")
+    expect(page.get_by_text("Nothing waits here")).to_be_visible()
+    [said] = site.store.sql("SELECT because FROM events WHERE event = 'separated'")
+    assert said["because"] == "two dogs"
+
+
 def test_keys_that_wait_are_dropped_once_an_answer_is_not_recorded(site: Site) -> None:
     submit_pairs(site.store, 3)
     page = site.entered()

@@ -651,7 +651,7 @@ class Reason(TypedDict):
     rank: NotRequired[int]
     top: NotRequired[int]
     cues: NotRequired[list[str]]
-    words: NotRequired[list[Any]]
+    words: NotRequired[list[str]]
     event_id: NotRequired[str]
     at: NotRequired[str]
     by: NotRequired[str]
@@ -868,11 +868,7 @@ class Support(TypedDict):
 
 
 class TakenBack(TypedDict):
-    """The answer to an undo or a redo by id: that of the request that the id stands for.
-
-    The keys are those of `Undone`, `Unmerged`, `PutBack`, `Apart`, `Restorations`, `Retractions` or
-    `Reinstatements`.
-    """
+    """The answer to an undo or a redo; that of a dry run has the `token` for the second call."""
 
     decision_id: NotRequired[str]
     candidate_id: NotRequired[str | None]
@@ -896,6 +892,7 @@ class TakenBack(TypedDict):
     asks: NotRequired[int]
     joins: NotRequired[list[JoinTold]]
     candidates: NotRequired[list[CandidateTold]]
+    token: NotRequired[str]
 
 
 class Triangle(TypedDict):

@@ -79,7 +79,7 @@ class Reason(TypedDict):
     rank: NotRequired[int]
     top: NotRequired[int]
     cues: NotRequired[list[str]]
-    words: NotRequired[tuple[str, str]]
+    words: NotRequired[tuple[str, ...]]
     event_id: NotRequired[str]
     at: NotRequired[str]
     by: NotRequired[str]

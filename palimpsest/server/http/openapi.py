@@ -50,6 +50,7 @@ def document(operations: Iterable[HttpOperation]) -> JsonObject:
             "version": version("palimpsest-memory"),
             "description": "Memories of agents without duplicates; every merge can be undone.",
         },
+        "servers": [{"url": "/"}],
         "paths": paths,
         "components": {
             "schemas": {**parts, "Problem": PROBLEM},
@@ -69,7 +70,6 @@ def _schemas(operations: list[HttpOperation]) -> tuple[Schemas, JsonObject]:
         wanted.append(
             ((operation.name, "answer"), "serialization", TypeAdapter(readable(operation.answer)))
         )
-        wanted.append(((operation.name, "query"), "validation", TypeAdapter(operation.query)))
         if operation.body is not None:
             wanted.append(((operation.name, "body"), "validation", TypeAdapter(operation.body)))
     found, parts = TypeAdapter.json_schemas(wanted, ref_template=PLACE)
@@ -114,9 +114,20 @@ def _in_query(operation: HttpOperation) -> list[JsonObject]:
     schema = TypeAdapter(operation.query).json_schema(ref_template=PLACE)
     required = schema.get("required", ())
     return [
-        {"name": name, "in": "query", "required": name in required, "schema": field}
+        {"name": name, "in": "query", "required": name in required, "schema": _never_null(field)}
         for name, field in schema.get("properties", {}).items()
     ]
+
+
+def _never_null(field: JsonObject) -> JsonObject:
+    """A field's schema without null, which a query parameter cannot be."""
+    kinds = [one for one in field.get("anyOf", ()) if one != {"type": "null"}]
+    rest = {
+        name: part
+        for name, part in field.items()
+        if name != "anyOf" and (name, part) != ("default", None)
+    }
+    return rest | (kinds[0] if len(kinds) == 1 else {"anyOf": kinds} if kinds else {})
 
 
 _ETAG = {

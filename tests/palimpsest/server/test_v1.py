@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -823,7 +824,7 @@ def test_answers_are_what_openapi_promises(served: Use[None]) -> None:
         def require(response: Any, operation: str) -> None:
             content = operations[operation]["responses"]["200"]["content"]
             schema = content["application/json"]["schema"]
-            whole = {**schema, "components": told["components"]}
+            whole = {**schema, "components": _without_more(told["components"])}
             jsonschema.Draft202012Validator(whole).validate(response.json())
 
         base = "/v1/owners/{owner}/memories"
@@ -849,9 +850,10 @@ def test_answers_are_what_openapi_promises(served: Use[None]) -> None:
         require(await server.ask("GET", MEMORIES), f"GET {base}")
         changed = await server.ask("PATCH", one, {"text": "Ada sings no more"})
         require(changed, f"PATCH {base}/{{memory}}")
-        undone = await server.ask(
-            "POST", "/v1/owners/ada/undo", {"id": changed.json()["decision_id"]}
-        )
+        name = {"id": changed.json()["decision_id"]}
+        dry_run = await server.ask("POST", "/v1/owners/ada/undo", {**name, "dry_run": True})
+        require(dry_run, "POST /v1/owners/{owner}/undo")
+        undone = await server.ask("POST", "/v1/owners/ada/undo", name)
         require(undone, "POST /v1/owners/{owner}/undo")
         shown = await server.ask("POST", f"{MEMORIES}/forget-all", {})
         require(shown, f"POST {base}/forget-all")
@@ -864,6 +866,51 @@ def test_answers_are_what_openapi_promises(served: Use[None]) -> None:
         default = operations["GET /v1/status"]["responses"]["default"]["content"][MEDIA_TYPE]
         whole = {**default["schema"], "components": told["components"]}
         jsonschema.Draft202012Validator(whole).validate(problem.json())
+
+    served(used)
+
+
+def _without_more(schema: Any) -> Any:
+    """The same schema, which refuses fields that it does not name."""
+    match schema:
+        case {"properties": dict(fields), **others}:
+            closed = {"additionalProperties": False, **others}
+            return {
+                **closed,
+                "properties": {name: _without_more(of) for name, of in fields.items()},
+            }
+        case dict():
+            return {name: _without_more(of) for name, of in schema.items()}
+        case list():
+            return [*map(_without_more, schema)]
+        case _:
+            return schema
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    match value:
+        case dict():
+            yield value
+            for part in value.values():
+                yield from _objects(part)
+        case list():
+            for part in value:
+                yield from _objects(part)
+
+
+def test_openapi_is_read_by_generators_in_other_languages(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        told = (await server.ask("GET", "/v1/openapi.json")).json()
+        described = [*_objects(told)]
+        place = "#/components/schemas/"
+        named = {one["$ref"].removeprefix(place) for one in described if "$ref" in one}
+        assert named == set(told["components"]["schemas"])  # all are there, and none is idle
+        assert [name for name in named if "__" in name] == []  # two classes with one name
+        assert [one for one in described if one.get("type") == "array" and "items" not in one] == []
+        queries = [one["schema"] for one in described if one.get("in") == "query"]
+        assert [one for one in _objects(queries) if one.get("type") == "null"] == []
+        assert [one for one in queries if one.get("default", 0) is None] == []
+        assert told["servers"] == [{"url": "/"}]
 
     served(used)
 

@@ -301,6 +301,19 @@ def test_probes_stay_if_an_earlier_audit_is_continued(audited: Audited) -> None:
     assert label_in_turns(audited, second) == 6
 
 
+def test_an_error_that_an_audit_found_is_no_probe_of_the_next(audited: Audited) -> None:
+    audited.hold(6, wrong=1)
+    audited.audits.open(target=0.5, probes=0)
+    while audited.label_next()["unmerged"] is None:
+        pass
+    audited.audits.open(target=0.5)
+    shown = []
+    while (question := audited.audits.next()) is not None:
+        shown.append(question["newer"] or "")
+        audited.label_next()
+    assert not [newer for newer in shown if newer.endswith(WRONG)]
+
+
 def test_without_an_audit_it_says_what_to_do(audited: Audited) -> None:
     with pytest.raises(RefusedError, match="audit open"):
         audited.audits.next()

@@ -469,9 +469,9 @@ def test_other_english_is_read_elsewhere() -> None:
 @pytest.mark.parametrize("code", NAMES)
 def test_an_owner_may_have_english_names_as_well(code: str) -> None:
     """A text with one of them in front would be no longer in its language."""
-    names = ("I", *NAMES[code], "the user")
-    for one, other in pairs(OF_OWNERS[code]):
-        assert frame(kept_for_frames(one, names), kept_for_frames(other, names))
+    for names in (("I", *NAMES[code], "the user"), (*NAMES[code], "the user")):
+        for one, other in pairs(OF_OWNERS[code]):
+            assert frame(kept_for_frames(one, names), kept_for_frames(other, names))
 
 
 @pytest.mark.parametrize(

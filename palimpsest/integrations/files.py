@@ -131,7 +131,7 @@ class MemoryFiles:
             self._agent.forget([memory["memory_id"] for memory in memories], dry_run=dry_run)
 
 
-class _Changes(NamedTuple):
+class _LineChanges(NamedTuple):
     """What turns the memories of a file into new lines, besides those that stay."""
 
     changed: list[tuple[Shown, str]]
@@ -139,10 +139,10 @@ class _Changes(NamedTuple):
     added: list[str]
 
 
-def _changes(before: Sequence[Shown], lines: Sequence[str]) -> _Changes:
+def _changes(before: Sequence[Shown], lines: Sequence[str]) -> _LineChanges:
     faces = [memory["face"] for memory in before]
     staying = {*faces} & {*lines}
-    changes = _Changes([], [], [])
+    changes = _LineChanges([], [], [])
     matched = SequenceMatcher(a=faces, b=lines, autojunk=False)
     for _, start, end, first, last in matched.get_opcodes():
         leaving = [memory for memory in before[start:end] if memory["face"] not in staying]

@@ -141,7 +141,7 @@ async def dedupe(
     owners = writer.reader.owners(wanted.owner_id)
     if wanted.plan is not None and not wanted.dry_run:
         owners = [owner for owner in owners if owner in wanted.planned]  # others came since
-    batch = _Batch(writer, judge, wanted, Run(progress))
+    batch = _BatchRun(writer, judge, wanted, Run(progress))
     runs: list[RunReport] = []
     for number, owner in enumerate(owners):
         progress("comparing memories", number / len(owners))
@@ -222,7 +222,7 @@ def _changes_since(writer: StoreWriter, wanted: Wanted, position: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Batch:
+class _BatchRun:
     """Runs the batch rules over owners, one after another."""
 
     writer: StoreWriter

@@ -27,29 +27,22 @@ def join_by_writer(
     """
     vectors = TrialVectors(load())
     vectors.prepare(texts.texts, progress)
-    rows: dict[object, list[int]] = {}
-    scope_of = {number: scope for scope, numbers in texts.scopes.items() for number in numbers}
-    for row, number in enumerate(texts.of):
-        if number >= 0:
-            rows.setdefault(scope_of[number], []).append(row)
     done = 0
+
+    def advance(more: int) -> None:
+        nonlocal done
+        done += more
+        progress(f"deciding on {counted(len(texts.of), 'row')}", done / len(texts.of))
+
     with Trial(policy, vectors) as trial:
-        for number, some in enumerate(rows.values()):
-            members = [
-                LabelledMember(f"scope {number}", texts.texts[texts.of[row]], "") for row in some
-            ]
-
-            def count(more: int) -> None:
-                nonlocal done
-                done += more
-                progress(f"deciding on {counted(len(texts.of), 'row')}", done / len(texts.of))
-
-            stream = trial.stream(members, count)
-            for row, decision in zip(some, stream.decisions, strict=True):
-                if decision.joined_to is None or decision.check == "exact":
-                    continue
-                partner = some[stream.numbers[decision.joined_to]]
-                yield [RowJoin(row, partner, *_rule(decision))]
+        for number, rows in enumerate(texts.by_scope(range(len(texts.of)))):
+            said = [texts.texts[texts.of[row]] for row in rows]
+            members = [LabelledMember(f"scope {number}", text, "") for text in said]
+            stream = trial.stream(members, advance)
+            for row, decision in zip(rows, stream.decisions, strict=True):
+                if decision.joined_to is not None and decision.check != "exact":
+                    partner = rows[stream.numbers[decision.joined_to]]
+                    yield [RowJoin(row, partner, *_rule(decision))]
 
 
 def _rule(decision: TrialDecision) -> tuple[str, float]:

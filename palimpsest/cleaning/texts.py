@@ -76,6 +76,15 @@ class Texts:
             found.of.append(number)
         return found
 
+    def by_scope(self, rows: Iterable[int]) -> list[list[int]]:
+        """The rows that can be read, in groups of one scope."""
+        scope_of = {number: scope for scope, numbers in self.scopes.items() for number in numbers}
+        found: dict[Hashable, list[int]] = {}
+        for row in rows:
+            if self.of[row] >= 0:
+                found.setdefault(scope_of[self.of[row]], []).append(row)
+        return [*found.values()]
+
     def repeats(self) -> list[RowJoin]:
         """Each row that repeats an earlier one of its scope verbatim, joined to the first."""
         return [

@@ -43,14 +43,10 @@ def join_within(
     returns False if it is forbidden. Ties go to the earlier of `rows`.
     """
     vectors.prepare(texts.of[row] for row in rows)
-    scope_of = {number: scope for scope, numbers in texts.scopes.items() for number in numbers}
-    by_scope: dict[object, list[int]] = {}
-    for row in rows:
-        by_scope.setdefault(scope_of[texts.of[row]], []).append(row)
     nearest = _Nearest(texts, similarity, vectors, unite)
     found: list[RowJoin] = []
     done = 0
-    for some in by_scope.values():
+    for some in texts.by_scope(rows):
         progress(f"comparing {counted(len(rows), 'text')}", done / len(rows))
         found += nearest.join_scope(some)
         done += len(some)

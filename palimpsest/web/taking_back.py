@@ -100,7 +100,7 @@ def foresee(
 
     Raises a problem if it is not about this owner, RefusedError if it is impossible.
     """
-    request = _request(store, owner_id, some_id, with_consequences)
+    request = _request(store, owner_id, some_id, with_consequences=with_consequences)
     if isinstance(request, UnmergeRequest):  # a dry run also lists what depends on it
         request = request.model_copy(update={"dry_run": True})
     trial = store.reader.trial()
@@ -138,7 +138,8 @@ def carry_out(
     shown = foresee(store, owner_id, some_id, with_consequences=with_consequences)
     require_token(token, shown.token)
     said = {"actor": actor, "because": because}
-    store.writer.ask(_request(store, owner_id, some_id, with_consequences, **said))
+    request = _request(store, owner_id, some_id, with_consequences=with_consequences, **said)
+    store.writer.ask(request)
     return shown
 
 
@@ -146,6 +147,7 @@ def _request(
     store: Palimpsest,
     owner_id: str,
     some_id: str,
+    *,
     with_consequences: bool,
     **said: str | None,
 ) -> Request[Any]:
@@ -182,12 +184,14 @@ def became(before: Collection[MemoryPicture], after: Collection[MemoryPicture]) 
     }
     found = [Became("new", memory) for name, memory in now.items() if name not in was]
     for name, memory in was.items():
-        if name not in now:
-            homes = (home.get(member["candidate_id"]) for member in memory["members"])
-            by = list({into["memory_id"]: into for into in homes if into is not None}.values())
-            found.append(Became("swallowed" if by else "retracted", memory, by))
-        elif now[name] != memory:
-            found.append(Became("changed", now[name]))
+        if name in now:
+            if now[name] != memory:
+                found.append(Became("changed", now[name]))
+            continue
+        ids = (member["candidate_id"] for member in memory["members"])
+        homes = {home[some_id]["memory_id"]: home[some_id] for some_id in ids if some_id in home}
+        fate: Fate = "swallowed" if homes else "retracted"
+        found.append(Became(fate, memory, [*homes.values()]))
     return found
 
 

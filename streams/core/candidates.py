@@ -30,17 +30,17 @@ def fold_retracted(ledger: Ledger, event: Retracted, touched: Touched) -> None:
             keep_forgotten(ledger, ledger.entries[data.candidate_id])
     else:
         ledger.retractions[data.candidate_id] = Retraction(data.cause, ledger.seen)
-    set_living(ledger, data.candidate_id, False, touched)
+    set_living(ledger, data.candidate_id, touched, living=False)
 
 
 def fold_restored(ledger: Ledger, event: Restored, touched: Touched) -> None:
     """Mark a candidate as living again."""
     ledger.entries[event.data.candidate_id].forgotten = None
     ledger.retractions.pop(event.data.candidate_id, None)
-    set_living(ledger, event.data.candidate_id, True, touched)
+    set_living(ledger, event.data.candidate_id, touched, living=True)
 
 
-def set_living(ledger: Ledger, candidate_id: str, living: bool, touched: Touched) -> None:
+def set_living(ledger: Ledger, candidate_id: str, touched: Touched, *, living: bool) -> None:
     """Mark a candidate as living, or not."""
     entry = ledger.entries[candidate_id]
     entry.living = living
@@ -98,4 +98,4 @@ def fold_erased(ledger: Ledger, event: Erased, touched: Touched) -> None:
         keep_unembedded(ledger, entry.distinct, False, touched)
         if entry.distinct.guarded is not None:
             keep_forgotten(ledger, entry)
-        set_living(ledger, candidate_id, False, touched)
+        set_living(ledger, candidate_id, touched, living=False)

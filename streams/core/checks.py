@@ -58,7 +58,7 @@ def run_checks(
                 outcome.choice = _by_session(check, ledger, admit, lookup, outcome.gray)
             case CosineCheck():
                 looked_at = policy.judge.unavailable != "keep"
-                outcome.choice = _by_cosine(check, admit, lookup, outcome.gray, looked_at)
+                outcome.choice = _by_cosine(check, admit, lookup, outcome.gray, looked_at=looked_at)
             case _:
                 assert_never(check)
         if outcome.choice is not None:
@@ -67,11 +67,12 @@ def run_checks(
 
 
 def _stopped(
-    guarded: bool,
     neighbour: Neighbour,
     lookup: NeighbourLookup,
     gray: list[Neighbour],
     at_least: float | None = None,
+    *,
+    guarded: bool,
 ) -> bool:
     if not guarded or lookup.passes(neighbour, at_least):
         return False
@@ -84,7 +85,7 @@ def _by_tokens(check: TokenCheck, lookup: NeighbourLookup, gray: list[Neighbour]
         score = neighbour.jaccard or 0.0
         if score < check.threshold or (check.exclusive and score == check.threshold):
             break
-        if not _stopped(check.guard, neighbour, lookup, gray):
+        if not _stopped(neighbour, lookup, gray, guarded=check.guard):
             return Choice("token_reject", neighbour, "keep", score, "tokens")
     return None
 
@@ -113,7 +114,7 @@ def _by_session(
             continue
         if not check.guard and lookup.blind(neighbour, check.threshold):
             gray.append(neighbour)
-        elif not _stopped(check.guard, neighbour, lookup, gray, check.threshold):
+        elif not _stopped(neighbour, lookup, gray, check.threshold, guarded=check.guard):
             return Choice("session_reject", neighbour, "keep", score, "session")
     return None
 
@@ -159,6 +160,7 @@ def _by_cosine(
     admit: Admit,
     lookup: NeighbourLookup,
     gray: list[Neighbour],
+    *,
     looked_at: bool,
 ) -> Choice | None:
     """The best neighbour's zone decides; a pair the model cannot tell apart is gray in every zone.
@@ -179,7 +181,7 @@ def _by_cosine(
         blind = (looked_at or joins) and lookup.blind(neighbour, zone.at_least)
         if blind or zone.action == "pending":
             gray.append(neighbour)
-        elif not _stopped(zone.guard, neighbour, lookup, gray, zone.at_least):
+        elif not _stopped(neighbour, lookup, gray, zone.at_least, guarded=zone.guard):
             face: FaceRule = "take" if zone.action == "superseded" else "keep"
             return Choice(zone.action, neighbour, face, score, "cosine")
     for neighbour in lookup.beyond(check.top):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from palimpsest.contracts.commands import Forget
@@ -29,14 +30,7 @@ def forget(command: Forget, ledger: Ledger, now: datetime) -> Result:
             return unknown_candidate(memory)
         found[entry.memory.id] = entry.memory
     if command.expect is not None and (moved := uncovered(command.expect, [*found.values()])):
-        if len(moved) == len(found):
-            return Refusal("moved_on", OF_NO_PREVIEW)
-        ids = ", ".join(memory.id for memory in moved[:NAMED])
-        more = f" and {len(moved) - NAMED:,} more" if len(moved) > NAMED else ""
-        return Refusal(
-            "moved_on",
-            f"changed since the token was made, or not covered by it: {ids}{more}; look again",
-        )
+        return Refusal("moved_on", _changed(moved) if len(moved) < len(found) else OF_NO_PREVIEW)
     members = [entry for memory in found.values() for entry in memory.members if entry.living]
     if not members:
         return Refusal("retracted_already", "none of the memories has a living member")
@@ -55,3 +49,9 @@ def forget(command: Forget, ledger: Ledger, now: datetime) -> Result:
         )
         for step, entry in enumerate(sorted(members, key=lambda entry: entry.place))
     ]
+
+
+def _changed(moved: Sequence[Memory]) -> str:
+    ids = ", ".join(memory.id for memory in moved[:NAMED])
+    more = f" and {len(moved) - NAMED:,} more" if len(moved) > NAMED else ""
+    return f"changed since the token was made, or not covered by it: {ids}{more}; look again"

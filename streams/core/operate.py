@@ -430,15 +430,9 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
     if edge.standing:
         return Refusal("standing_already", f"decision {edge.id} stands")
     joins = _undone_at_once(edge) if edge.over is not None else _barred_with(command, edge, ledger)
-    hindrances = (_bars_reinstating(command, ledger, join, joins) for join in joins)
-    refusal = next((hindrance for hindrance in hindrances if hindrance is not None), None)
+    refusal = _bars_any(command, ledger, edge, joins)
     if refusal is not None:
         return refusal
-    if edge.over is not None and len(joins) > 1:  # the newcomer connects the other two ends
-        ends = (join.other(edge.winner) for join in joins)
-        refusal = conflict(ledger, *sorted(ends, key=lambda edge: edge.place), rank=command.rank)
-        if refusal is not None:
-            return refusal
     withdrawn = withdrawn_by(joins[0])
     twin = twin_of(withdrawn, ledger, joins) if withdrawn else _face_beside(ledger, joins)
     if twin is not None:
@@ -452,6 +446,20 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
         again = OnCandidateData(candidate_id=withdrawn.id, **said)
         back.append(Restored(**head(command, withdrawn.id, now, len(back)), data=again))
     return back
+
+
+def _bars_any(
+    command: Reinstate, ledger: Ledger, edge: Edge, joins: Sequence[Edge]
+) -> Refusal | None:
+    """A refusal if one of the joins that come back together with `edge` cannot come back."""
+    for join in joins:
+        refusal = _bars_reinstating(command, ledger, join, joins)
+        if refusal is not None:
+            return refusal
+    if edge.over is None or len(joins) == 1:
+        return None
+    ends = (join.other(edge.winner) for join in joins)  # the newcomer connects them
+    return conflict(ledger, *sorted(ends, key=lambda end: end.place), rank=command.rank)
 
 
 def twin_of(entry: Entry, ledger: Ledger, joins: Sequence[Edge] = ()) -> Entry | None:

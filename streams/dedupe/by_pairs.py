@@ -173,19 +173,29 @@ def _planned(
     weight = chosen or importance(older, policy) - importance(newer, policy)
     if weight or (older.face.chosen and newer.face.chosen):
         return PlannedJoin(near, "superseded", "take" if weight < 0 else "keep")
+    return _combined(ledger, policy, rule, near, texts)
+
+
+def _combined(
+    ledger: Ledger,
+    policy: Policy,
+    rule: PairsDedupe,
+    near: Near,
+    texts: Mapping[tuple[str, ...], ComposedText],
+) -> PlannedJoin | ToCompose | None:
+    """The join of a pair by a text of both; None if the text could not be kept."""
     first, second = (entry.memory.face for entry in near.in_time)
     both = {*first.sources, *second.sources}
     sources = tuple(sorted(both, key=lambda candidate_id: by_moment(ledger.entries[candidate_id])))
-    planned = PlannedJoin(
-        near, "concatenated", "text", one_after_the_other([first.text, second.text]), sources
-    )
     if rule.equal == "compose":
         made = texts.get(sources)
         if made is None:
-            return ToCompose(
-                tuple(spoken(ledger, entry, policy) for entry in near.in_time), sources
-            )
+            sides = tuple(spoken(ledger, entry, policy) for entry in near.in_time)
+            return ToCompose(sides, sources)
         planned = PlannedJoin(near, "llm_merge", "text", made.text, sources, made.verdict)
+    else:
+        text = one_after_the_other([first.text, second.text])
+        planned = PlannedJoin(near, "concatenated", "text", text, sources)
     kept = planned.text and concatenated(ledger, near.older.fields.namespace, planned.text, sources)
     return planned if kept else None
 

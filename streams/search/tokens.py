@@ -126,10 +126,16 @@ class TokenIndex:
             return []
         by_rarity = sorted(known, key=lambda token: len(self._postings[token]))
         rare, common = by_rarity[:prefix], by_rarity[prefix:]
-        if sum(len(self._postings[token]) for token in rare) <= FEW_TO_SCORE:
-            least, most, lengths = floor * size - SLACK, (size + SLACK) / floor, self._sizes
-            found = {row for token in rare for row in self._postings[token]}
-            return [row for row in found if least <= lengths[row] <= most]
+        if sum(len(self._postings[token]) for token in rare) > FEW_TO_SCORE:
+            return self._sharing_many(rare, common, size, floor)
+        least, most, lengths = floor * size - SLACK, (size + SLACK) / floor, self._sizes
+        found = {row for token in rare for row in self._postings[token]}
+        return [row for row in found if least <= lengths[row] <= most]
+
+    def _sharing_many(
+        self, rare: Sequence[int], common: Sequence[int], size: int, floor: float
+    ) -> list[int]:
+        """Like `_sharing`, if many rows have the `rare` tokens: counts the `common` ones, too."""
         rows = np.concatenate([np.frombuffer(self._postings[token], np.uint32) for token in rare])
         sizes = np.frombuffer(self._sizes, np.uint32)
         fits = sizes[rows] >= floor * size - SLACK

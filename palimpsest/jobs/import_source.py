@@ -74,11 +74,16 @@ def look_at(
         _refuse_a_wrapping(opened, first, mapping)
         mapping.require(known)
     else:
-        raws = [RawRow(row, opened.name) for row in first if isinstance(row, bytes)]
-        if raws and all(isinstance(understand(row), InvalidInputError) for row in raws):
-            told = advice(raws, {}, table="give it a name that ends in .csv")
-            raise UsageError(f"no row of {opened.name} can be read: {told}")
+        _refuse_unreadable(opened, first)
     return MappedSource(place, opened, source or opened.name, mapping, given, known, bool(source))
+
+
+def _refuse_unreadable(source: Source, first: Sequence[Item]) -> None:
+    """UsageError if the first rows are bytes, and none of them can be read."""
+    raws = [RawRow(row, source.name) for row in first if isinstance(row, bytes)]
+    if raws and all(isinstance(understand(row), InvalidInputError) for row in raws):
+        told = advice(raws, {}, table="give it a name that ends in .csv")
+        raise UsageError(f"no row of {source.name} can be read: {told}")
 
 
 def _refuse_a_wrapping(source: Source, first: Sequence[Item], mapping: FieldMapping) -> None:

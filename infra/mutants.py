@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,26 @@ def tests_of(group: int, tests: Sequence[Path], file: Path) -> list[Path]:
     return [test for (its_group, *_), test in ranked if its_group == group]
 
 
+def unnoticed(
+    chosen: Sequence[Mutant], tests: Sequence[Path], arguments: list[str]
+) -> dict[int, Mutant]:
+    """Try each break, print what became of it, and return those that no test noticed."""
+    left = dict(enumerate(chosen, 1))
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(shutil.copytree(ROOT, Path(folder) / "copy", symlinks=True, ignore=COPIED))
+        for group, (number, mutant) in product((NEAR, OF_LAWS, FAR), [*left.items()]):
+            if number not in left:
+                continue
+            noticed = is_noticed(mutant, copy, tests_of(group, tests, mutant.file), arguments)
+            if noticed:
+                del left[number]
+            if noticed or group == FAR:
+                verdict = "noticed " if noticed else "SURVIVED"
+                description = mutant.describe(mutant.file.read_bytes())
+                print(f"{number:>3} {verdict} {description}", flush=True)
+    return left
+
+
 def is_noticed(mutant: Mutant, copy: Path, tests: Sequence[Path], arguments: list[str]) -> bool:
     """Whether one of these tests fails in a copy that has the break, and passes without."""
     if not tests:
@@ -175,18 +196,7 @@ def main() -> int:
     every = [mutant for file in files for mutant in mutants(file)]
     chosen = random.Random(given.seed).sample(every, given.count)
     tests = sorted((ROOT / "tests").rglob("test_*.py"))
-    left = dict(enumerate(chosen, 1))
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(shutil.copytree(ROOT, Path(folder) / "copy", symlinks=True, ignore=COPIED))
-        for group in (NEAR, OF_LAWS, FAR):
-            for number, mutant in [*left.items()]:
-                noticed = is_noticed(mutant, copy, tests_of(group, tests, mutant.file), arguments)
-                if noticed:
-                    del left[number]
-                if noticed or group == FAR:
-                    verdict = "noticed " if noticed else "SURVIVED"
-                    description = mutant.describe(mutant.file.read_bytes())
-                    print(f"{number:>3} {verdict} {description}", flush=True)
+    left = unnoticed(chosen, tests, arguments)
     noticed_count = given.count - len(left)
     print(f"{noticed_count} of {given.count} breaks were noticed, drawn from {len(every):,}")
     return int(len(left) > 0.03 * given.count)

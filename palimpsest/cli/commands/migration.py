@@ -294,6 +294,7 @@ def clean(
     call = invocation(context)
     begun = time.monotonic()
     target = None if to == STDIO else _target(file, to, dry_run=dry_run)
+    to_stdout = to == STDIO and not dry_run
     source = None if file == STDIO else Path(file)
     targets = {"to": target, "duplicates": duplicates, "report": report}
     if not dry_run:
@@ -328,9 +329,9 @@ def clean(
         if not dry_run:
             progress("writing", None)
             write_all(_writes(targets, rows, found, rules, answer))
-            if to == STDIO:
+            if to_stdout:
                 _to_stdout(lambda part: rows.copy(part, found.stays))
-    if to == STDIO and not dry_run:
+    if to_stdout:
         call.output.show(_drawn(answer))
     else:
         call.output.answer(answer, lambda: _drawn(answer))

@@ -215,13 +215,10 @@ def calibrate(
     if certificate is not None and judge_to is not None:
         write_whole(judge_to, orjson.dumps(certificate, option=orjson.OPT_INDENT_2) + b"\n")
         answer["judge_file"] = str(judge_to)
-    call.output.answer(
-        answer,
-        lambda: drawn([] if as_is else [calibration_table(answer)], calibration_sentences(answer)),
-    )
-    problems = []
-    if made is None and (to is not None or judge_to is None):
-        problems.append(refusal(answer))
+    table = [] if as_is else [calibration_table(answer)]
+    call.output.answer(answer, lambda: drawn(table, calibration_sentences(answer)))
+    asks_for_policy = to is not None or judge_to is None
+    problems = [refusal(answer)] if made is None and asks_for_policy else []
     if certificate is None and judge_to is not None:
         problems.append(judge_refusal(answer))
     for problem in problems:

@@ -236,13 +236,14 @@ class Writer:
         prepare(vectors.values())
         scopes: dict[tuple[str, str], dict[str, Vector]] = {}
         for item in inputs:
-            if isinstance(item.meaning, Prepared):
-                c = item.meaning.candidate
-                vector = vectors.get(c.text)
-                if vector is not None:
-                    newcomers = scopes.setdefault((c.owner_id, c.namespace), {})
-                    # A repeated id with another text is refused: the first one counts.
-                    newcomers.setdefault(item.meaning.candidate_id, vector)
+            if not isinstance(item.meaning, Prepared):
+                continue
+            candidate = item.meaning.candidate
+            vector = vectors.get(candidate.text)
+            if vector is not None:
+                newcomers = scopes.setdefault((candidate.owner_id, candidate.namespace), {})
+                # A repeated id with another text is refused: the first one counts.
+                newcomers.setdefault(item.meaning.candidate_id, vector)
         for (owner_id, namespace), newcomers in scopes.items():
             owner = self.owners.get(owner_id)
             try:
@@ -457,31 +458,26 @@ class Writer:
     def _outcome(self, item: Input, ledger: Ledger, events: Sequence[AnyEvent]) -> Outcome:
         """The outcome of an admission; if it was settled at once, the settlement, not `pending`."""
         last = events[-1] if events else None
-        if isinstance(last, Decided | Settled):
-            data = last.data
-            entries = ledger.entries
-            entry, first = entries[last.subject], events[0].data
-            joined_to = data.join.to if data.join else None
-            return Outcome(
-                "decided",
-                entry.id,
-                data.decision,
-                last.id,
-                joined_to,
-                entry.memory.id,
-                **why_hidden(entry, last.time),
-                similar_facts=similar_facts(first.evidence, entries)
-                if isinstance(first, DecidedData) and first.evidence.similar
-                else None,
-                windows=window_count(entry),
-                frame=earlier_of_frame(first.evidence, ledger, entry.memory)
-                if isinstance(first, DecidedData)
-                else None,
-            )
-        event_id = invalid_id(digest(item.row.raw))
-        if last is not None:
-            self._dead_letter(item, CONFLICT, event_id)
-        return rejected(item, CONFLICT)
+        if not isinstance(last, Decided | Settled):
+            if last is not None:
+                self._dead_letter(item, CONFLICT, invalid_id(digest(item.row.raw)))
+            return rejected(item, CONFLICT)
+        entry, join, first = ledger.entries[last.subject], last.data.join, events[0].data
+        evidence = first.evidence if isinstance(first, DecidedData) else None
+        return Outcome(
+            "decided",
+            entry.id,
+            last.data.decision,
+            last.id,
+            join.to if join else None,
+            entry.memory.id,
+            **why_hidden(entry, last.time),
+            similar_facts=similar_facts(evidence, ledger.entries)
+            if evidence and evidence.similar
+            else None,
+            windows=window_count(entry),
+            frame=earlier_of_frame(evidence, ledger, entry.memory) if evidence else None,
+        )
 
     def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
         """The events that would decide on a candidate, or its outcome if there are none.

@@ -183,21 +183,23 @@ def _called(said: str, names: tuple[str, ...]) -> str | None:
     for name in _by_length(names):
         rest = _rest_after(said, name)
         if rest is not None:
-            if is_also_a_word(name) and not is_said_of_somebody(name, rest):
-                return None
-            if any(map(_is_role, names)) and (_REQUIRED.match(rest) or _OPERATES.match(rest)):
-                return None
-            if _TITLED.search(rest):
-                return None
-            bare = not _begins_with(said, names)
-            own, rest = _owned(name, rest)
-            plain = rest.replace(" their ", " ") if own else rest
-            follows = _said_of(name, rest, bare) if _is_plain(name, plain, names) else None
-            if follows is None:
-                return None
-            said_of = follows.replace(" their ", " their own ") if own else follows
-            return capitalised(_spoken(names)) + said_of
+            follows = _follows(name, rest, names, bare=not _begins_with(said, names))
+            return None if follows is None else capitalised(_spoken(names)) + follows
     return _noted(said, names)
+
+
+def _follows(name: str, rest: str, names: tuple[str, ...], *, bare: bool) -> str | None:
+    """What follows one of the names, in the third person; None if in doubt (see `_said_of`)."""
+    if is_also_a_word(name) and not is_said_of_somebody(name, rest):
+        return None
+    if any(map(_is_role, names)) and (_REQUIRED.match(rest) or _OPERATES.match(rest)):
+        return None
+    if _TITLED.search(rest):
+        return None
+    own, rest = _owned(name, rest)
+    plain = rest.replace(" their ", " ") if own else rest
+    said_of = _said_of(name, rest, bare=bare) if _is_plain(name, plain, names) else None
+    return said_of.replace(" their ", " their own ") if said_of and own else said_of
 
 
 def _owned(name: str, rest: str) -> tuple[bool, str]:
@@ -292,20 +294,24 @@ def _said_elsewhere(said: str, names: tuple[str, ...]) -> str:
     if (romance := of_owner(said, who, names)) is not None:
         return romance
     for name in sorted(names, key=len, reverse=True):
-        low, rest = name.casefold(), said[len(name) :]
-        if not said.casefold().startswith(low):
-            continue
-        if is_foreign(name[-1]):
-            dropped = rest.startswith(("は", "の"))
-            return rest[1:].lstrip("、") if dropped else who + rest
-        if rest.startswith(" "):
-            verb, _, more = rest[1:].partition(" ")
-            return f"{who} {THIRD_GERMAN.get(verb) or third_german(verb)} {more}"
-        if rest.startswith("s "):
-            return who + rest
+        if said.casefold().startswith(name.casefold()):
+            renamed = _renamed(name, said[len(name) :], who)
+            if renamed is not None:
+                return renamed
     if any(name.casefold() == "ich" for name in names) and (mine := _MINE.match(said)):
         return f"{who}s {said[mine.end() :]}"
     return said
+
+
+def _renamed(name: str, rest: str, who: str) -> str | None:
+    """A text that begins with a name, with another name instead; None if a longer word does."""
+    if is_foreign(name[-1]):
+        dropped = rest.startswith(("は", "の"))
+        return rest[1:].lstrip("、") if dropped else who + rest
+    if rest.startswith(" "):
+        verb, _, more = rest[1:].partition(" ")
+        return f"{who} {THIRD_GERMAN.get(verb) or third_german(verb)} {more}"
+    return who + rest if rest.startswith("s ") else None
 
 
 def _said_loosely(said: str, names: tuple[str, ...]) -> str | None:
@@ -486,25 +492,33 @@ def _without_one(text: str) -> str:
     )
 
 
-def _said_of(name: str, rest: str, bare: bool) -> str | None:
+def _said_of(name: str, rest: str, *, bare: bool) -> str | None:
     """What is said of the subject, in the third person; None if in doubt.
 
     `bare`: the name's article is left out, so that the next word may belong to it (*user tests*).
     """
     speaker = name == SPEAKER
     if rest.startswith("'s "):
-        one_verb = not speaker and _FINITE.isdisjoint(rest.rstrip(".").split(" ")[2:])
-        if one_verb and _SURELY_IS.match(rest):
-            return " is" + rest[2:]
-        if one_verb and _SURELY_HAS.match(rest):
-            return " has" + rest[2:]
-        return rest if _is_of_something(rest[3:]) else None
+        return _of_somebody(rest, speaker=speaker)
     if rest.startswith("' "):
         return None
     if speaker and (full := _uncontracted(rest)) != rest:
         return full
-    if not rest.startswith(" "):
-        return None
+    return _with_its_verb(name, rest, bare=bare) if rest.startswith(" ") else None
+
+
+def _of_somebody(rest: str, *, speaker: bool) -> str | None:
+    """What follows *'s*: *is* or *has* in full, or what the subject has; None if in doubt."""
+    one_verb = not speaker and _FINITE.isdisjoint(rest.rstrip(".").split(" ")[2:])
+    if one_verb and _SURELY_IS.match(rest):
+        return " is" + rest[2:]
+    if one_verb and _SURELY_HAS.match(rest):
+        return " has" + rest[2:]
+    return rest if _is_of_something(rest[3:]) else None
+
+
+def _with_its_verb(name: str, rest: str, *, bare: bool) -> str | None:
+    speaker = name == SPEAKER
     words = rest[1:].split(" ")
     for at, word in enumerate(words[:3]):
         verb = word.rstrip(".")
@@ -516,7 +530,7 @@ def _said_of(name: str, rest: str, bare: bool) -> str | None:
         if speaker and (verb in THIRD or _is_present(verb)):
             words[at] = THIRD.get(verb, third(verb)) + word[len(verb) :]
             return " " + " ".join(words)
-        if not speaker and _is_third(verb, bare) and _says_so(name, words, at, bare):
+        if not speaker and _is_third(verb, bare=bare) and _says_so(name, words, at, bare=bare):
             return rest
         if word not in ADVERBS:
             return None
@@ -537,14 +551,14 @@ def _is_present(word: str) -> bool:
     )
 
 
-def _is_third(word: str, bare: bool) -> bool:
+def _is_third(word: str, *, bare: bool) -> bool:
     """Whether a word may be a verb in the third person; with `bare`, only if it is on a list."""
     if bare:
         return word in VERBAL or word in THIRD.values()
     return word.isalpha() and word.islower() and word.endswith("s") and word not in NOT_VERBS
 
 
-def _says_so(name: str, words: list[str], verb: int, bare: bool) -> bool:
+def _says_so(name: str, words: list[str], verb: int, *, bare: bool) -> bool:
     """Whether a word that could be a noun in the plural is the only verb."""
     if bare or name.islower():
         return _has_object(words, verb)

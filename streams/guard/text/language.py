@@ -52,8 +52,8 @@ def language_of(words: Sequence[str], text: str, tables: Tables = BUILT_IN) -> L
         return "en"
     if not own and OTHERS.isdisjoint(lows):
         return None
-    functions = {low for low, word in zip(lows, words, strict=True) if word.islower()}
-    functions = functions & (OTHERS | ENGLISH) | set(lows[:1]) & (OTHERS | ENGLISH)
+    functions = {word.casefold() for word in words if word.islower()} | {*lows[:1]}
+    functions &= OTHERS | ENGLISH
     spoken = {
         table.code: sum(map(table.words.__contains__, lows))
         for table in tables.by_code.values()

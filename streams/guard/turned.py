@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 from palimpsest.contracts.names import SPEAKER
 from palimpsest.contracts.patterns import compile_later
@@ -92,44 +93,63 @@ def turned(text: str, names: tuple[str, ...]) -> str | None:
         return fronted
     if not (" is " in text or " scare" in text or " frighten" in text or text.startswith(_TIMES)):
         return None  # the usual case: no pattern can match
-    where, home, role, kin, called, birthplace, time, favourite, scared = _patterns(names)
-    if found := where.fullmatch(text):
+    patterns = _patterns(names)
+    return (
+        _with_its_place(text, patterns)
+        or _with_a_name(text, patterns)
+        or _with_another_beginning(text, patterns)
+        or _with_its_owner_first(text, names)
+    )
+
+
+def _with_its_place(text: str, patterns: _Patterns) -> str | None:
+    if found := patterns.where.fullmatch(text):
         place, who, does, stop = found.groups()
         return f"{capitalised(who)} {does} in {place}{stop}"
-    if found := home.fullmatch(text):
+    if found := patterns.home.fullmatch(text):
         place, who, stop = found.groups()
         return f"{capitalised(who)} lives in {place}{stop}"
-    if found := called.fullmatch(text):
+    return None
+
+
+def _with_a_name(text: str, patterns: _Patterns) -> str | None:
+    """What somebody or something of the owner's is called, or what a favourite is, turned."""
+    if found := patterns.called.fullmatch(text):
         name, what, stop = found.groups()
         return f"{capitalised(what)} is called {name}{stop}"
-    if (found := role.fullmatch(text)) and found[1].casefold() not in _NO_NAME:
+    if (found := patterns.role.fullmatch(text)) and found[1].casefold() not in _NO_NAME:
         name, whose, what, stop = found.groups()
         if name in NOT_CALLED and what.rpartition(" ")[2] in RELATED | ROLES:
             return f"{capitalised(whose)} {what} is called {name}{stop}"
         if what.startswith("favo") and what.partition(" ")[2] in COMMON and name[1:].islower():
             name = name.lower()
         return f"{capitalised(whose)} {what} is {name}{stop}"
-    if " favo" in text and (found := favourite.fullmatch(text)):
+    if " favo" in text and (found := patterns.favourite.fullmatch(text)):
         name, whose, what, stop = found.groups()
         return f"{capitalised(whose)} {what} is {name.lower()}{stop}"
-    if (found := kin.fullmatch(text)) and _NO_NAME.isdisjoint(found[1].casefold().split()):
+    if (found := patterns.kin.fullmatch(text)) and _NO_NAME.isdisjoint(found[1].casefold().split()):
         name, whose, what, stop = found.groups()
         who = _subject(whose)
         has = "have" if who == SPEAKER else "has"
         article = "an" if what[0] in "aeiou" else "a"
         return f"{capitalised(who)} {has} {article} {what} called {name}{stop}"
-    if found := scared.fullmatch(text):
+    return None
+
+
+def _with_another_beginning(text: str, patterns: _Patterns) -> str | None:
+    """A text that begins with what the owner fears, a birthplace or a time, turned."""
+    if found := patterns.scared.fullmatch(text):
         what, who, stop = found.groups()
         who, is_ = (SPEAKER, "am") if who == "me" else (who, "is")
         return f"{capitalised(who)} {is_} afraid of {what[0].lower()}{what[1:]}{stop}"
-    if found := birthplace.fullmatch(text):
+    if found := patterns.birthplace.fullmatch(text):
         before, one, other, after, stop = found.groups()
         who = _subject(one or other)
         return f"{capitalised(who)} was born in {before or after}{stop}"
-    if (found := time.fullmatch(text)) and _may_end(found[1].lower(), found[3]):
+    if (found := patterns.time.fullmatch(text)) and _may_end(found[1].lower(), found[3]):
         when, who, does, stop = found.groups()
         return f"{capitalised(who)} {does} {when[0].lower()}{when[1:]}{stop}"
-    return _with_its_owner_first(text, names)
+    return None
 
 
 def _named_in_apposition(text: str, names: tuple[str, ...]) -> str | None:
@@ -341,8 +361,22 @@ def _possessives(names: tuple[str, ...]) -> str:
     return any_of(written | ({"my", "My"} if SPEAKER in names else set()))
 
 
+class _Patterns(NamedTuple):
+    """Patterns of an owner's sentences that begin with something else, by what they state."""
+
+    where: re.Pattern[str]
+    home: re.Pattern[str]
+    role: re.Pattern[str]
+    kin: re.Pattern[str]
+    called: re.Pattern[str]
+    birthplace: re.Pattern[str]
+    time: re.Pattern[str]
+    favourite: re.Pattern[str]
+    scared: re.Pattern[str]
+
+
 @lru_cache(maxsize=64)
-def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+def _patterns(names: tuple[str, ...]) -> _Patterns:
     subjects = [name for name in names if name != SPEAKER]
     owns = "|".join(
         [*(re.escape(n) + "'s" for n in subjects), *(["my"] if SPEAKER in names else [])]
@@ -353,7 +387,7 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     who = "|".join(map(re.escape, names))
     afraid = [*map(re.escape, subjects), *(["me"] if SPEAKER in names else [])]
     theirs = rf"(?:{owns}) (?:{any_of(PEOPLE)})(?: {NAME})?"
-    return (
+    return _Patterns(
         re.compile(rf"({_PLACE}) is where ({who}|{theirs}) ({any_of(AT_HOME)})(\.?)"),
         re.compile(rf"({_PLACE}) is home to ({theirs})(\.?)"),
         re.compile(

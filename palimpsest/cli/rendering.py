@@ -252,15 +252,15 @@ def _alike(ids: int) -> str:
     )
 
 
-def _last_verification(verified: Mapping[str, Any] | None) -> tuple[str, str]:
+def _last_verification(last: Mapping[str, Any] | None) -> tuple[str, str]:
     """The last result of `verify` and its time, with a style."""
-    if verified is None:
+    if last is None:
         return "never verified", "dim"
-    when = f"verified {verified['at']} at position {verified['position']:,}"
-    if verified["damage"]:
-        return f"{when}: {verified['damage']}", "red"
-    style = "red" if verified["differences"] else "dim"
-    return f"{when}: {counted(verified['differences'], 'difference')}", style
+    when = f"verified {last['at']} at position {last['position']:,}"
+    if last["damage"]:
+        return f"{when}: {last['damage']}", "red"
+    style = "red" if last["differences"] else "dim"
+    return f"{when}: {counted(last['differences'], 'difference')}", style
 
 
 def judge_refused(refusal: ServiceRefusal) -> str:

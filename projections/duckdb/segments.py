@@ -218,17 +218,17 @@ def chain(segments: Sequence[Segment]) -> tuple[list[Segment], list[tuple[int, i
     """The smallest chain of consecutive segments from 0 on, and the ranges that none covers."""
     chosen: list[Segment] = []
     gaps: list[tuple[int, int]] = []
-    reached = 0
+    covered = 0
     last = max((segment.end for segment in segments), default=0)
-    while reached < last:
-        starts = [s for s in segments if s.start == reached and s.end > reached]
+    while covered < last:
+        starts = [s for s in segments if s.start == covered and s.end > covered]
         if starts:
             chosen.append(max(starts, key=lambda s: (s.end, s.generation)))
-            reached = chosen[-1].end
+            covered = chosen[-1].end
             continue
-        later = min((s.start for s in segments if s.start > reached), default=last)
-        gaps.append((reached, later))
-        reached = later
+        later = min((s.start for s in segments if s.start > covered), default=last)
+        gaps.append((covered, later))
+        covered = later
     return chosen, gaps
 
 

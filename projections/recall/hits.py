@@ -288,7 +288,7 @@ def _shown(ledger: Ledger, fold: Fold, wanted: RecallOptions) -> Recalled:
 
 
 def _name_each_other(
-    group: list[Frame], hits: list[Recalled], newer: Mapping[str, set[str]]
+    group: list[Frame], shown: list[Recalled], newer: Mapping[str, set[str]]
 ) -> None:
     """Give each hit the others of its frame and those that may replace it, newest first."""
     frame_of = {fold[0].memory.id: at for at, frame in enumerate(group) for fold in frame}
@@ -297,8 +297,8 @@ def _name_each_other(
         replaces = other in newer.get(one, ()) or one in newer.get(other, ())
         return replaces or frame_of[one] == frame_of[other]
 
-    ids = [hit["memory_id"] for hit in hits]
-    for hit, own in zip(hits, ids, strict=True):
+    ids = [hit["memory_id"] for hit in shown]
+    for hit, own in zip(shown, ids, strict=True):
         others = [other for other in ids if other != own and belong_together(own, other)]
         if others:
             hit["frame"] = others

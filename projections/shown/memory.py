@@ -83,11 +83,11 @@ def iso_time(time: datetime) -> str:
 
 def wordings(memory: Memory, *, former: bool) -> list[Wording]:
     """Its distinct texts, with their representatives' ids; all texts if it is retracted."""
-    displaced = displaced_of(memory)
+    replaced = displaced_of(memory)
     found = [
-        wording(entry, former=entry in displaced)
+        wording(entry, former=entry in replaced)
         for entry in _speakers(memory)
-        if former or entry not in displaced
+        if former or entry not in replaced
     ]
     return sorted(found, key=lambda one: one["candidate_id"])
 

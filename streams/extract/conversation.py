@@ -60,8 +60,8 @@ class Message(BaseModel):
 
 def text_of(content: Any) -> str:
     """The texts of a message's content, which may have parts; an image has no text."""
-    parts = content if isinstance(content, list | tuple) else [content]
-    texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
+    pieces = content if isinstance(content, list | tuple) else [content]
+    texts = (part.get("text") if isinstance(part, dict) else part for part in pieces)
     return "\n".join(text for text in texts if isinstance(text, str))
 
 

@@ -220,17 +220,17 @@ def _ending(memory: Answer) -> str:
 
 def searched(answer: Answer) -> list[ProseLine]:
     """The hits of a search."""
-    found = answer["memories"]
+    memories = answer["memories"]
     weaker = [*_weaker(answer)]
-    if not found:
+    if not memories:
         return [_ours("No memories found."), *weaker]
-    heading = _ours(f"{_count(found)} found, the nearest first:")
-    places = {memory["memory_id"]: n for n, memory in enumerate(found, 1)}
+    heading = _ours(f"{_count(memories)} found, the nearest first:")
+    places = {memory["memory_id"]: n for n, memory in enumerate(memories, 1)}
     return [
         heading,
         *(
             _memory(memory, f"{n}. ", f"score {memory['score']:.2f}{_newer(memory, n, places)}")
-            for n, memory in enumerate(found, 1)
+            for n, memory in enumerate(memories, 1)
         ),
         *weaker,
     ]
@@ -253,11 +253,11 @@ def _newer(memory: Answer, place: int, places: Mapping[str, int]) -> str:
 
 def listed(answer: Answer) -> list[ProseLine]:
     """A page of memories."""
-    found = answer["memories"]
+    memories = answer["memories"]
     after = answer["next"]
-    heading = f"{_count(found)} of {answer['total']:,}, the latest first"
+    heading = f"{_count(memories)} of {answer['total']:,}, the latest first"
     going_on = f"; the next page: after {after}" if after else ""
-    return [_ours(f"{heading}{going_on}."), *map(_memory, found)]
+    return [_ours(f"{heading}{going_on}."), *map(_memory, memories)]
 
 
 def _count(memories: Sequence[object]) -> str:
@@ -495,11 +495,11 @@ def why_not(answer: Answer) -> list[ProseLine]:
 
 def triangles(answer: Answer) -> list[ProseLine]:
     """Separated pairs, each with a third that is joined to one and near the other."""
-    found = answer["triangles"]
-    if not found:
+    pairs = answer["triangles"]
+    if not pairs:
         return [_ours("No third wording is joined to one of a separated pair and near the other.")]
     lines = [_ours("Either the separation or the join may be wrong:")]
-    for triangle in found:
+    for triangle in pairs:
         score = f"score {triangle['similarity']:.2f}"
         for name, before, note in (
             ("joined", "- ", ""),

@@ -290,10 +290,10 @@ def drawn(tables: Iterable[ReportTable], sentences: Iterable[str]) -> Renderable
 
 
 def _table(table: ReportTable) -> RenderableType:
-    drawn = RichTable(title=table.title, title_justify="left", box=SIMPLE_HEAD)
+    laid_out = RichTable(title=table.title, title_justify="left", box=SIMPLE_HEAD)
     for number, heading in enumerate(table.columns):
-        drawn.add_column(heading, justify="left" if number == 0 else "right")
+        laid_out.add_column(heading, justify="left" if number == 0 else "right")
     for row in table.rows[:MOST_ROWS]:
-        drawn.add_row(*map(rendering.shown, row))
+        laid_out.add_row(*map(rendering.shown, row))
     left = len(table.rows) - MOST_ROWS
-    return Group(drawn, rendering.shown(f"and {left:,} more")) if left > 0 else drawn
+    return Group(laid_out, rendering.shown(f"and {left:,} more")) if left > 0 else laid_out

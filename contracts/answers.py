@@ -408,9 +408,10 @@ class TakenBack(TypedDict, total=False):
     """The answer to an undo or a redo by id: that of the request that the id stands for.
 
     The keys are those of `Undone`, `Unmerged`, `PutBack`, `Apart`, `Restorations`, `Retractions` or
-    `Reinstatements`.
+    `Reinstatements`. The server adds a `token` to a dry run, for the call that acts.
     """
 
+    token: str
     decision_id: str
     candidate_id: str | None
     version: str

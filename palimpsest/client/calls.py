@@ -868,8 +868,13 @@ class Support(TypedDict):
 
 
 class TakenBack(TypedDict):
-    """The answer to an undo or a redo; that of a dry run has the `token` for the second call."""
+    """The answer to an undo or a redo by id: that of the request that the id stands for.
 
+    The keys are those of `Undone`, `Unmerged`, `PutBack`, `Apart`, `Restorations`, `Retractions` or
+    `Reinstatements`. The server adds a `token` to a dry run, for the call that acts.
+    """
+
+    token: NotRequired[str]
     decision_id: NotRequired[str]
     candidate_id: NotRequired[str | None]
     version: NotRequired[str]
@@ -892,7 +897,6 @@ class TakenBack(TypedDict):
     asks: NotRequired[int]
     joins: NotRequired[list[JoinTold]]
     candidates: NotRequired[list[CandidateTold]]
-    token: NotRequired[str]
 
 
 class Triangle(TypedDict):

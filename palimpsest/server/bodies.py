@@ -19,7 +19,6 @@ from typing import (
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
 from pydantic.fields import FieldInfo
 
-from palimpsest.contracts import answers
 from palimpsest.contracts.candidate import (
     Duration,
     Kind,
@@ -356,12 +355,6 @@ class ForgottenAll(TypedDict):
     token: str | None
     forgotten: str | None
     candidates: list[str]
-
-
-class TakenBack(answers.TakenBack, total=False):
-    """The answer to an undo or a redo; that of a dry run has the `token` for the second call."""
-
-    token: str
 
 
 class FeedQuery(Strict):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, Field
 
-from palimpsest.contracts.answers import Checked, Names, NewExpiry
+from palimpsest.contracts.answers import Checked, Names, NewExpiry, TakenBack
 from palimpsest.contracts.limits import NETWORK
 from palimpsest.contracts.model import REAL, WHOLE, Strict, Timestamp
 from palimpsest.contracts.requests import (
@@ -467,7 +467,7 @@ OPERATIONS = (
         f"{OWNER}/undo",
         "Undo what an id names: a join, a change, a forgetting, a statement or a whole request; a"
         " dry run has a token.",
-        bodies.TakenBack,
+        TakenBack,
         bodies.TakeBody,
         _taking("undo"),
         write="undo",
@@ -481,7 +481,7 @@ OPERATIONS = (
         "POST",
         f"{OWNER}/redo",
         "Do again what was undone, named by the id that was undone; a dry run has a token.",
-        bodies.TakenBack,
+        TakenBack,
         bodies.TakeBody,
         _taking("redo"),
         write="redo",

@@ -36,8 +36,9 @@ MOST_BYTES = LARGEST // 2
 POLL_SECONDS = 0.1
 IDLE_SECONDS = 24 * 60 * 60
 """While a verifier waits for the judge, it reads nothing, and must keep its partitions."""
-SESSION_SECONDS = 6
-"""After this time, another verifier gets the partitions of one that was killed."""
+SESSION_SECONDS = 45
+"""After this time, another verifier gets the partitions of one that was killed. One with the lowest
+priority may get no processor for many seconds, and must keep its partitions."""
 FETCH_BYTES = LARGEST
 
 
@@ -106,7 +107,7 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
             auto_offset_reset="earliest",
             max_partition_fetch_bytes=FETCH_BYTES,
             session_timeout_ms=SESSION_SECONDS * 1000,
-            heartbeat_interval_ms=SESSION_SECONDS * 1000 // 6,
+            heartbeat_interval_ms=SESSION_SECONDS * 1000 // 15,
             max_poll_interval_ms=IDLE_SECONDS * 1000,
         )
         self._producer = AIOKafkaProducer(

@@ -19,6 +19,7 @@ from palimpsest.backends.projector_service import Follower
 from palimpsest.process.logs import log_to_standard_error
 from palimpsest.projections import projector
 from palimpsest.streams import embedder
+from palimpsest.streams.cluster import questions
 from palimpsest.streams.cluster import reader as following
 from palimpsest.streams.cluster.client import restore
 from palimpsest.streams.cluster.connection import Connection
@@ -47,6 +48,7 @@ def live(plan: Plan) -> int:
     if "bootstrap" not in plan:
         loading = terminate_while_loading if plan.get("told_while_loading") else load_stub
         vars(embedder)["load_engine"] = loading
+        questions.SESSION_SECONDS = int(SESSION_SECONDS)
         _watch_the_restoration(effect_of(plan))
         return type_commands(plan)
     for stream in (1, 2):

@@ -18,7 +18,7 @@ from aiokafka import TopicPartition
 from aiokafka.errors import GroupCoordinatorNotAvailableError
 from aiokafka.structs import OffsetAndMetadata
 
-from palimpsest.contracts.errors import TransientError
+from palimpsest.contracts.errors import ModelError, TransientError
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.reader import Record as Read
 from palimpsest.streams.cluster.reader import read_range
@@ -112,6 +112,9 @@ AHEAD = 2
 TOGETHER = 512
 """Maximum number of records decided on together; a batch also ends after `WINDOW_BYTES`. Those that
 arrive meanwhile wait."""
+MODEL_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+"""Seconds before each repetition while the model cannot be used. Then the worker ends: another one
+may have a model, and gets the partition."""
 USES_SECONDS = 5.0
 """Interval of checks whether waiting uses can be recorded."""
 
@@ -126,8 +129,15 @@ class Delivery:
 
 @dataclass(slots=True)
 class _Batch:
+    """Deliveries of one topic; candidates are opened ahead if the model can be used."""
+
     deliveries: Sequence[Delivery]
-    opened: Opened | None
+    has_candidates: bool
+    opened: Opened | None = None
+
+    @property
+    def records(self) -> list[Record]:
+        return [delivery.record for delivery in self.deliveries]
 
 
 class AssignedPartition:
@@ -179,12 +189,14 @@ class AssignedPartition:
 
     async def _open(self) -> None:
         while some := await self._next_of(self._candidates, TOGETHER):
-            opened = await self._decider.run(self.writer.open, [arrival.record for arrival in some])
-            await self._take(_Batch(some, opened))
+            batch = _Batch(some, has_candidates=True)
+            with suppress(ModelError):  # told when it is opened again, to be decided on
+                batch.opened = await self._decider.run(self.writer.open, batch.records)
+            await self._take(batch)
 
     async def _gather(self) -> None:
         while some := await self._next_of(self._requests, MOST_TOGETHER):
-            await self._take(_Batch(some, None))
+            await self._take(_Batch(some, has_candidates=False))
 
     async def _next_of(self, waiting: deque[Delivery], most: int) -> list[Delivery]:
         """A batch of what waits, once there is room for one; none if the partition is revoked."""
@@ -227,10 +239,14 @@ class AssignedPartition:
     async def _record_uses(self) -> None:
         """Record uses that have waited long enough, until the partition is revoked."""
         while not self._closing:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._given_up.wait(), USES_SECONDS)
+            await self._pause(USES_SECONDS)
             if self.writer.uses_wait and not self._closing:
                 await self._decider.run(self.writer.record_uses)
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait; shorter if the partition is revoked."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._given_up.wait(), seconds)
 
     async def _run_watched(self, running: Awaitable[None]) -> None:
         try:
@@ -247,17 +263,38 @@ class AssignedPartition:
         await self._failed(error)
 
     async def _finish(self, batch: _Batch) -> bool:
-        """Decide on a batch; False if it is left to the partition's next worker."""
-        if batch.opened is None:
-            records = [delivery.record for delivery in batch.deliveries]
+        """Decide on a batch, after pauses again while the model cannot be used.
+
+        False if it is left to the partition's next worker.
+        """
+        for seconds in MODEL_PAUSES:
             try:
-                await self._decider.run(self.writer.carry_out, records)
+                return await self._decide(batch)
+            except ModelError as error:
+                _log.warning(
+                    "partition %d waits for the model, and tries again in %.0f s: %s",
+                    self.writer.partition,
+                    seconds,
+                    error,
+                )
+            batch.opened = None
+            await self._pause(seconds)
+            if self._closing:
+                return False
+        return await self._decide(batch)
+
+    async def _decide(self, batch: _Batch) -> bool:
+        if not batch.has_candidates:
+            try:
+                await self._decider.run(self.writer.carry_out, batch.records)
             except Interrupted:
                 return False
-        elif await self._wait_for_vectors(batch.opened):
-            await self._decider.run(self.writer.close, batch.opened)
         else:
-            return False
+            if batch.opened is None:
+                batch.opened = await self._decider.run(self.writer.open, batch.records)
+            if not await self._wait_for_vectors(batch.opened):
+                return False
+            await self._decider.run(self.writer.close, batch.opened)
         for delivery in batch.deliveries:
             delivery.acknowledge()
         return True

@@ -14,12 +14,14 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock, create_autospec
 from uuid import uuid4
 
 import orjson
 import pytest
 from aiokafka.errors import ProducerFenced
 
+from palimpsest.contracts.errors import ModelError
 from palimpsest.contracts.events import AnyEvent, Decided, Retracted
 from palimpsest.contracts.requests import AnyRequest, RetractRequest, Selection
 from palimpsest.streams.cluster.connection import Connection
@@ -37,7 +39,7 @@ from palimpsest.streams.cluster.worker.fibers import Fiber, waiting_for
 from palimpsest.streams.cluster.worker.metrics import Metrics
 from palimpsest.streams.cluster.worker.partition_writer import PartitionWriter
 from palimpsest.streams.cluster.worker.replica import Followed, PartitionReplica
-from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.embedder import Embedder, ModelUnusable, ServiceUnavailable
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.commit import InputOffset
@@ -485,3 +487,84 @@ def test_a_transaction_that_fails_leaves_its_partition_as_it_was_and_others_go_o
     assert worker.acknowledged == {0: [0], 1: [0, 1], 2: [0, 1], 3: [0, 1]}
     with PartitionReplica.open(tmp_path / "0.sqlite") as replica:
         assert ids([*by_position(replica)]) == ["0"]
+
+
+# -- while the model cannot be used --------------------------------------------------------------
+
+
+def failing(patch: pytest.MonkeyPatch, times: int, error: type[ModelError]) -> Mock:
+    """An engine that fails for its first calls."""
+    real, failures = StubEngine.embed, iter(range(times))
+
+    def embed(engine: StubEngine, texts: Sequence[str]) -> Any:
+        if next(failures, None) is None:
+            return real(engine, texts)
+        raise error("no vectors today")
+
+    watched: Mock = create_autospec(real, side_effect=embed)
+    patch.setattr(StubEngine, "embed", watched)
+    return watched
+
+
+@pytest.mark.parametrize("error", [ServiceUnavailable, ModelUnusable])
+def test_candidates_wait_for_a_model_that_cannot_be_used(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: type[ModelError],
+) -> None:
+    """The worker would end, and its partitions with it, each time that the service restarts."""
+    monkeypatch.setattr(assigned_partition, "MODEL_PAUSES", (0.0,) * 9)
+    failing(monkeypatch, 3, error)
+
+    async def run() -> Worker:
+        async with working(tmp_path, at_once) as worker:
+            for number in range(5):
+                await worker.candidate(say(0, number))
+            await worker.until(worker.is_done)
+            return worker
+
+    worker = asyncio.run(run())
+    assert ids(worker.brokers.topic[0]) == [*map(str, range(5))]
+    assert worker.acknowledged[0] == [*range(5)]
+    assert "partition 0 waits for the model, and tries again in 0 s: no vectors today" in (
+        record.getMessage() for record in caplog.records
+    )
+
+
+def test_the_worker_ends_when_the_model_stays_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another one gets the partition, and may have one."""
+    monkeypatch.setattr(assigned_partition, "MODEL_PAUSES", (0.0,) * 4)
+    tried = failing(monkeypatch, 10**6, ModelUnusable)
+
+    async def run() -> Worker:
+        async with working(tmp_path, at_once) as worker:
+            await worker.candidate(say(0, 0))
+            await asyncio.wait_for(worker.has_failed.wait(), SECONDS)
+            return worker
+
+    worker = asyncio.run(run())
+    assert [type(error) for error in worker.failures] == [ModelUnusable]
+    assert worker.acknowledged[0] == []
+    assert tried.call_count == 5
+
+
+def test_who_waits_for_the_model_gives_up_its_partition_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assigned_partition, "MODEL_PAUSES", (10 * SECONDS,))
+    tried = failing(monkeypatch, 10**6, ServiceUnavailable)
+
+    async def run() -> Worker:
+        worker = Worker(tmp_path, Brokers(at_once))
+        worker.assign()
+        await worker.candidate(say(0, 0))
+        await worker.until(lambda: tried.called)
+        await asyncio.wait_for(worker.close(), SECONDS)
+        return worker
+
+    worker = asyncio.run(run())
+    assert worker.failures == []
+    assert worker.acknowledged[0] == []

@@ -62,7 +62,7 @@ quadratic in its length.
 
 
 def as_present(text: str) -> str:
-    """Rewrite a text to state what holds now; it stays as it is if it tells of no change."""
+    """Rewrite a text to state what holds now; its sense stays if it tells of no change."""
     if len(text) > LONGEST:
         return text
     if not text.isascii() and korean.HANGUL.search(text):

@@ -51,7 +51,7 @@ def without_since(text: str) -> str:
 def as_state(said: str, who: str) -> str:
     """Rewrite what is said of `who` in the simple present: what they do now, or a change's result.
 
-    A text of several clauses stays as it is.
+    A text with a comma, semicolon, colon or question mark stays as it is.
     """
     rest = said[len(who) :]
     if not said.startswith(who) or not _ONE_CLAUSE.fullmatch(rest):

@@ -111,7 +111,7 @@ def as_plain(text: str) -> str:
 
 
 def as_present(text: str) -> str:
-    """A text that tells of a change as what holds now; it stays as it is if it tells of none."""
+    """A text that tells of a change as what holds now; its sense stays if it tells of none."""
     said = _NOW.sub("", text.rstrip(" .!。"), count=1)
     if _NEGATES.search(said):
         return text

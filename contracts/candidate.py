@@ -45,7 +45,7 @@ def _utf8_length(value: str) -> int:
     return len(value) if value.isascii() else len(utf8(value))
 
 
-_FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters, signs and marks that nobody sees, such as the blank of Braille."""
 _SELECTORS = range(0xFE00, 0xFE10)
 """Variation selectors, which only change the character before them."""
@@ -56,7 +56,7 @@ def _is_blank(value: str) -> bool:
     return all(
         c.isspace()
         or unicodedata.category(c) in ("Cc", "Cf")
-        or c in _FILLERS
+        or c in FILLERS
         or ord(c) in _SELECTORS
         for c in value
     )

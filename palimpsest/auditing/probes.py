@@ -173,7 +173,7 @@ def _crossed(sealed: Sealed, joins: Sequence[AuditedJoin], most: int) -> list[_P
 
 
 def _spread(pairs: list[_Pair], most: int) -> list[_Pair]:
-    """At most `most` of the pairs, evenly spread."""
+    """At most `most` of the pairs: every one, every second, and so on, from the first."""
     return pairs if len(pairs) <= most else pairs[:: len(pairs) // most][:most] if most else []
 
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from palimpsest.contracts import policy
-from palimpsest.contracts.candidate import MAX_TEXT_BYTES
+from palimpsest.contracts.candidate import FILLERS, MAX_TEXT_BYTES
 from palimpsest.contracts.evidence import Answer
 from palimpsest.streams.judge.models import JudgeModel
 from palimpsest.streams.judge.pairs import JudgeAnswer, JudgedPair, Side
@@ -123,6 +123,10 @@ def to_json(document: object) -> str:
     return json.dumps(document, ensure_ascii=False).translate(_CHARACTERS)
 
 
+_SELECTORS = (range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
+"""Variation selectors."""
+
+
 class _Characters(dict[int, str]):
     """Maps characters to their written form; filled as characters occur.
 
@@ -131,7 +135,7 @@ class _Characters(dict[int, str]):
 
     def __missing__(self, point: int) -> str:
         character = chr(point)
-        plain = character.isprintable() and character not in "<>" and not _selects_a_form(point)
+        plain = character.isprintable() and character not in "<>" and not _is_hidden(point)
         self[point] = character if plain else _escaped(character)
         return self[point]
 
@@ -139,9 +143,10 @@ class _Characters(dict[int, str]):
 _CHARACTERS = _Characters()
 
 
-def _selects_a_form(point: int) -> bool:
-    """Whether it is a variation selector: printable, yet able to carry a hidden message."""
-    return 0xFE00 <= point <= 0xFE0F or 0xE0100 <= point <= 0xE01EF
+def _is_hidden(point: int) -> bool:
+    """Whether it is a filler or a variation selector: printable, yet able to hide a message."""
+    selects = any(point in points for points in _SELECTORS)
+    return selects or chr(point) in FILLERS
 
 
 def _escaped(character: str) -> str:

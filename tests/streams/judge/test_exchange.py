@@ -47,6 +47,8 @@ OLD, NEW = Side("a", "old <b>", AT), Side("b", "new", AT)
         ("\u200b\u202e", "\\u200b\\u202e"),
         ("a\ufe0f", "a\\ufe0f"),
         ("a\ufdff", "a\ufdff"),
+        ("\u3164\u115f\u2800\u034f", "\\u3164\\u115f\\u2800\\u034f"),
+        ("\u180b\u180f", "\\u180b\\u180f"),
         ("\U000e0100\U000e01ef", "\\udb40\\udd00\\udb40\\uddef"),
         ("\U000e0041", "\\udb40\\udc41"),
         ("\n", "\\n"),

@@ -35,9 +35,8 @@ class Rules:
 class Cleaned:
     """The result: the joins and, for each removed row, the one that stays.
 
-    `why` has the first join on the way from a removed row to the one that stays: without it both
-    would stay. `held` counts the joins that separations prevented, `embedded` the texts that needed
-    a vector.
+    `why` has the first join on the way from a removed row to the one that stays. `held` counts
+    the joins that separations prevented, `embedded` the texts that needed a vector.
     """
 
     texts: Texts

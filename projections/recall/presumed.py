@@ -45,11 +45,11 @@ _CAPITAL = "[A-ZÀ-ÖØ-ÞČĐĞİŁŚŞŠŻŽ]"
 _NAME = compile_later(
     rf"({_CAPITAL}[^\W\d_]+(?: {_CAPITAL}[^\W\d_]+){{0,2}})(?='s | (?!{_CAPITAL})[^\W\d_])"
 )
-_WITHIN = compile_later(r"(?<=[\w,] )[A-Z][^\W\d_]+")
+_WITHIN = compile_later(rf"(?<=[\w,] ){_CAPITAL}[^\W\d_]+")
 _IS_CALLED = compile_later(
     r"(?:(?:[Mm]y|[Tt]he user's|[Uu]ser's)(?: first| full)? name is|name:|Name:"
     r"|(?:I'm|I am|(?:[Tt]he )?[Uu]ser is) (?:called|named))"
-    r" ([A-Z][^\W\d_]+)((?: [A-Z][^\W\d_]+){0,2})\.?$"
+    rf" ({_CAPITAL}[^\W\d_]+)((?: {_CAPITAL}[^\W\d_]+){{0,2}})\.?$"
 )
 _NO_NAME = frozenset("He She It We You They".split())
 

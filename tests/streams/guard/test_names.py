@@ -93,6 +93,7 @@ Bob gave me a book. / Bob gave Ada a book.
 Bob lives with me in Rome. / Bob lives with Ada in Rome.
 Bob says Ada lives in Rome. / Bob says I live in Rome.
 Bob says Ada lives in Rome. / Bob says the user lives in Rome.
+I say Élise lost my job. / Ada says Élise lost her job.
 I think she is right. / Ada thinks she is right.
 I know he likes it. / Ada knows he likes it.
 I live with my sister. / Ada lives with her sister.

@@ -153,6 +153,8 @@ Ada likes tea better than coffee. / I prefer coffee over tea.
 Ada likes tea more than Bob. / Ada prefers tea.
 Ada likes tea more than Bob does. / Ada prefers tea to Bob.
 Ada likes tea more than Bob. / Ada prefers tea to Bob.
+Ada likes tea more than Élise. / Ada prefers tea to Élise.
+Ada takes her coffee with Élise. / Ada drinks her coffee with Élise.
 Ada likes tea more than her brother. / Ada prefers tea to her brother.
 Ada likes swimming more than most people. / Ada prefers swimming to most people.
 Ada likes dogs more than kids. / I prefer dogs to kids.
@@ -229,6 +231,7 @@ Ada plans every weekend. / I plan on weekends.
 Ada asked Bob to cook every Sunday. / I asked Bob to cook on Sundays.
 Ada thinks Bob works every weekend. / Ada thinks Bob works on weekends.
 Ada makes Bob cook every Sunday. / Ada makes Bob cook on Sundays.
+Ada makes Élise cook every Sunday. / Ada makes Élise cook on Sundays.
 Ada has worked every weekend. / I have worked on weekends.
 Ada will work every weekend. / Ada will work on weekends.
 Ada eats less daily. / I eat less every day.

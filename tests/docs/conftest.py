@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,28 @@ import pytest
 from palimpsest.api import store
 from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.projections.duckdb import queries
+from palimpsest.streams import embedder
 from palimpsest.streams.embedder import DEFAULT_MODEL, load_engine
 from tests import light
 
-_loaded = cache(load_engine)
+
+class Remembering:
+    """An engine that embeds no text twice: pages use the same ones again and again."""
+
+    def __init__(self, engine: Any) -> None:
+        self.model, self.name, self.dimension = engine.model, engine.name, engine.dimension
+        self._engine = engine
+        self._known: dict[str, Any] = {}
+
+    def embed(self, texts: Sequence[str]) -> list[Any]:
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        self._known.update(zip(new, self._engine.embed(new), strict=True))
+        return [self._known[text] for text in texts]
+
+
+@cache
+def _loaded() -> Remembering:
+    return Remembering(load_engine())
 
 
 OTHER = "bge-small-en"
@@ -46,7 +64,8 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     monkeypatch.chdir(tmp_path)
     programs = str(Path(sys.executable).parent)
     monkeypatch.setenv("PATH", os.pathsep.join((programs, os.environ["PATH"])))
-    monkeypatch.setattr(store, "load_engine", one_engine)
+    for loads in (store, embedder):
+        monkeypatch.setattr(loads, "load_engine", one_engine)
     monkeypatch.setattr(queries, "_write_views", light.write_views)  # some pages open the file
     for name in ("STORE", "POLICY", "MODEL", "ENGINE", "ACTOR"):
         monkeypatch.delenv(f"PALIMPSEST_{name}", raising=False)

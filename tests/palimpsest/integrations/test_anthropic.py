@@ -6,22 +6,29 @@ import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
-from anthropic import Anthropic
-from anthropic.lib.tools import ToolError
-from anthropic.tools import BetaLocalFilesystemMemoryTool
-from anthropic.types import beta
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from palimpsest import Palimpsest
-from palimpsest.anthropic import AsyncPalimpsestMemoryTool, PalimpsestMemoryTool
 from palimpsest.integrations.files import MemoryFiles
 from palimpsest.streams.policies import load_policy
+from tests.later import with_first_test
 
+if TYPE_CHECKING:
+    from tests.palimpsest.integrations.anthropic_sdk import (
+        Anthropic,
+        AsyncPalimpsestMemoryTool,
+        BetaLocalFilesystemMemoryTool,
+        PalimpsestMemoryTool,
+        ToolError,
+        beta,
+    )
+
+sdk = with_first_test("tests.palimpsest.integrations.anthropic_sdk", globals())
 Command = dict[str, Any]
 EXACT = load_policy("standard").model_copy(update={"enabled": False})
 """A policy that joins only exact repeats."""

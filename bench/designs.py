@@ -178,6 +178,9 @@ class LabelJudge:
             for pair in pairs
         ]
 
+    def owe(self, pair: JudgedPair, verdict: Verdict) -> None:
+        """Do nothing: no question is interrupted."""
+
     async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
         """The longest of the texts, if all have the same label; else nothing is composed."""
         neighbour = sources[0].candidate_id

@@ -59,6 +59,9 @@ class _AtOnce:
         self.seconds += time.perf_counter() - begun
         return rows
 
+    def owe(self, pair: JudgedPair, verdict: Verdict) -> None:
+        """Do nothing: no question is interrupted."""
+
     async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
         """Never called: the janitor's policy only joins."""
         raise AssertionError(f"a text made of {len(sources)} was asked for")

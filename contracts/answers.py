@@ -430,6 +430,7 @@ class TakenBack(TypedDict, total=False):
     confirmed: list[str]
     restored: list[str]
     retracted: list[str]
+    again: Again
     owners: int
     asks: int
     joins: list[JoinTold]

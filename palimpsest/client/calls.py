@@ -893,6 +893,7 @@ class TakenBack(TypedDict):
     confirmed: NotRequired[list[str]]
     restored: NotRequired[list[str]]
     retracted: NotRequired[list[str]]
+    again: NotRequired[Literal["ask", "allow", "refuse"]]
     owners: NotRequired[int]
     asks: NotRequired[int]
     joins: NotRequired[list[JoinTold]]

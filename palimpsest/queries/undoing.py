@@ -148,15 +148,14 @@ def request_for(
 
 def offered(reader: Reader, answer: Answer, owner_id: str, actor: str | None) -> Answer:
     """An agent's answer without an `undo` that is for people only."""
-    name = answer.get("undo") if isinstance(answer, dict) else None
-    if name is not None:
+    said: Any = answer
+    if isinstance(said, dict) and "undo" in said:
         try:
-            request_for(reader, "undo", name, by="agent", owner_id=owner_id, actor=actor)
+            request_for(reader, "undo", said["undo"], by="agent", owner_id=owner_id, actor=actor)
         except RefusedError as refused:
             if refused.reason == "outranked" or refused.detail == _SEVERAL:
-                kept = {field: value for field, value in answer.items() if field != "undo"}
-                return cast("Answer", kept)
-    return answer
+                said = {field: value for field, value in said.items() if field != "undo"}
+    return cast("Answer", said)
 
 
 def escalated(reader: Reader, request: AboutJoins) -> AboutJoins:

@@ -409,7 +409,10 @@ def test_a_forked_child_does_not_wait_for_a_thread_of_its_parent(
     memories: Palimpsest, of: str
 ) -> None:
     """The thread had the turn during the fork, and does not exist in the child."""
-    calls = {"store": partial(memories.list, "ada"), "audits": memories.audits().check}
+    calls: dict[str, Callable[[], object]] = {
+        "store": partial(memories.list, "ada"),
+        "audits": memories.audits().check,
+    }
 
     def use() -> str:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)

@@ -64,14 +64,11 @@ class Submissions(OpenedStore):
         `invalid`, its bytes go to the dead letters, and the others are not affected. A candidate
         whose id is known with other content (`id_conflict`) is always handled in this way.
         """
-        return self._submit(Offer(candidates, source, invalid))
-
-    def _submit(self, offer: Offer) -> list[Outcome]:
-        writer, inputs = self._writer, read_offer(offer)
+        writer = self._writer
+        inputs = read_offer(Offer(candidates, source, invalid))
         if isinstance(inputs, InvalidInputError):
             raise inputs
-        with self.turn.lock:
-            return writer.submit(inputs)
+        return writer.submit(inputs)
 
     def submit_each(self, offers: Sequence[Offer]) -> list[list[Outcome] | InvalidInputError]:
         """Decide on the candidates of several callers as one batch.
@@ -134,7 +131,11 @@ class Submissions(OpenedStore):
     def _submit_whole(self, rows: Sequence[Mapping[str, Any]], source: Name) -> list[Outcome]:
         """Submit rows in one commit, however many they are."""
         whole = Submission(request_id(), "", len(rows))
-        return self._submit(Offer(rows, source, submission=whole if len(rows) > WINDOW else None))
+        inputs = read_offer(Offer(rows, source, submission=whole if len(rows) > WINDOW else None))
+        if isinstance(inputs, InvalidInputError):
+            raise inputs
+        with self.turn.lock:
+            return self._writer.submit(inputs)
 
     def check(self, candidate: Candidate, *, source: Name = "python") -> Checked:
         """Show what would be decided on a candidate if it were submitted now; write nothing.

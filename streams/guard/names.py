@@ -192,7 +192,7 @@ def _follows(name: str, rest: str, names: tuple[str, ...], *, bare: bool) -> str
     """What follows one of the names, in the third person; None if in doubt (see `_said_of`)."""
     if is_also_a_word(name) and not is_said_of_somebody(name, rest):
         return None
-    if any(map(_is_role, names)) and (_REQUIRED.match(rest) or _OPERATES.match(rest)):
+    if (_REQUIRED.match(rest) or _OPERATES.match(rest)) and any(map(_is_role, names)):
         return None
     if _TITLED.search(rest):
         return None
@@ -257,9 +257,10 @@ def _noted(said: str, names: tuple[str, ...]) -> str | None:
 
 def _is_note_of_deed(verb: str, rest: str) -> bool:
     """Whether a word that may be a plural noun begins a note as its verb: *plays the violin*."""
-    words = rest.rstrip(".").split(" ")
-    lasts = verb == "takes" and words[-1] in _UNITS_OF_TIME
-    return verb in _DEEDS and not lasts and _has_object([verb, *rest.split(" ")], 0)
+    if verb not in _DEEDS:
+        return False
+    lasts = verb == "takes" and rest.rstrip(".").rpartition(" ")[2] in _UNITS_OF_TIME
+    return not lasts and _has_object([verb, *rest.split(" ")], 0)
 
 
 def said_of_owner(text: str, names: tuple[str, ...]) -> str:
@@ -451,10 +452,14 @@ def _beginnings(name: str) -> frozenset[str]:
 
 def _begins_with(text: str, names: tuple[str, ...]) -> bool:
     """Whether a text begins with one of the names as declared: with its article, if it has one."""
-    low = text.casefold()
-    return any(
-        low.startswith((name.casefold() + " ", name.casefold() + "'")) for name in names
-    ) or (SPEAKER in names and low.startswith("my "))
+    return text.casefold().startswith(_declared(names))
+
+
+@lru_cache(maxsize=256)
+def _declared(names: tuple[str, ...]) -> tuple[str, ...]:
+    """How a text in small letters begins that calls its subject as declared."""
+    begins = (name.casefold() + sign for name in names for sign in (" ", "'"))
+    return (*begins, *(["my "] if SPEAKER in names else []))
 
 
 def _is_plain(name: str, rest: str, names: tuple[str, ...]) -> bool:
@@ -478,6 +483,8 @@ def _words_of(names: tuple[str, ...]) -> frozenset[str]:
 
 def _without_one(text: str) -> str:
     """A text without *one* as a number: after *have* or a similar word, and before no verb."""
+    if "one" not in text:
+        return text  # the usual case
     words = text.split(" ")
     return " ".join(
         word

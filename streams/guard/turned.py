@@ -70,7 +70,7 @@ _EATS = compile_later(
 )
 _PREFERS = compile_later(r"prefers? ")
 _PLACES = ("at church", "at home", "at school", "at work", "in college", "in school")
-_SCARY = any_of(fear[0].upper() + fear[1:] for fear in FEARS)
+_FRIGHTENING = tuple(fear[0].upper() + fear[1:] for fear in FEARS)
 MOST_WORDS = 5
 """Maximum number of words of a clause before a time; in a longer one the time is ambiguous."""
 
@@ -94,29 +94,31 @@ def turned(text: str, names: tuple[str, ...]) -> str | None:
     if not (" is " in text or " scare" in text or " frighten" in text or text.startswith(_TIMES)):
         return None  # the usual case: no pattern can match
     patterns = _patterns(names)
+    is_whose = any(map(text.__contains__, _is_whose(names)))
     return (
-        _with_its_place(text, patterns)
-        or _with_a_name(text, patterns)
+        _with_its_beginning_last(text, patterns)
+        or (_with_a_name(text, patterns) if is_whose else None)
         or _with_another_beginning(text, patterns)
-        or _with_its_owner_first(text, names)
+        or (_with_its_owner_first(text, names) if is_whose else None)
     )
 
 
-def _with_its_place(text: str, patterns: _Patterns) -> str | None:
-    if found := patterns.where.fullmatch(text):
+def _with_its_beginning_last(text: str, patterns: _Patterns) -> str | None:
+    """A text that begins with where the owner is or does something, or with a name, turned."""
+    if " is where " in text and (found := patterns.where.fullmatch(text)):
         place, who, does, stop = found.groups()
         return f"{capitalised(who)} {does} in {place}{stop}"
-    if found := patterns.home.fullmatch(text):
+    if " is home to " in text and (found := patterns.home.fullmatch(text)):
         place, who, stop = found.groups()
         return f"{capitalised(who)} lives in {place}{stop}"
+    if " is the name of " in text and (found := patterns.called.fullmatch(text)):
+        name, what, stop = found.groups()
+        return f"{capitalised(what)} is called {name}{stop}"
     return None
 
 
 def _with_a_name(text: str, patterns: _Patterns) -> str | None:
-    """What somebody or something of the owner's is called, or what a favourite is, turned."""
-    if found := patterns.called.fullmatch(text):
-        name, what, stop = found.groups()
-        return f"{capitalised(what)} is called {name}{stop}"
+    """What somebody of the owner's is called, or what a favourite of theirs is, turned."""
     if (found := patterns.role.fullmatch(text)) and found[1].casefold() not in _NO_NAME:
         name, whose, what, stop = found.groups()
         if name in NOT_CALLED and what.rpartition(" ")[2] in RELATED | ROLES:
@@ -124,7 +126,7 @@ def _with_a_name(text: str, patterns: _Patterns) -> str | None:
         if what.startswith("favo") and what.partition(" ")[2] in COMMON and name[1:].islower():
             name = name.lower()
         return f"{capitalised(whose)} {what} is {name}{stop}"
-    if " favo" in text and (found := patterns.favourite.fullmatch(text)):
+    if found := patterns.favourite.fullmatch(text):
         name, whose, what, stop = found.groups()
         return f"{capitalised(whose)} {what} is {name.lower()}{stop}"
     if (found := patterns.kin.fullmatch(text)) and _NO_NAME.isdisjoint(found[1].casefold().split()):
@@ -138,17 +140,18 @@ def _with_a_name(text: str, patterns: _Patterns) -> str | None:
 
 def _with_another_beginning(text: str, patterns: _Patterns) -> str | None:
     """A text that begins with what the owner fears, a birthplace or a time, turned."""
-    if found := patterns.scared.fullmatch(text):
+    if text.startswith(_FRIGHTENING) and (found := patterns.scared.fullmatch(text)):
         what, who, stop = found.groups()
         who, is_ = (SPEAKER, "am") if who == "me" else (who, "is")
         return f"{capitalised(who)} {is_} afraid of {what[0].lower()}{what[1:]}{stop}"
-    if found := patterns.birthplace.fullmatch(text):
+    if " birthplace" in text and (found := patterns.birthplace.fullmatch(text)):
         before, one, other, after, stop = found.groups()
         who = _subject(one or other)
         return f"{capitalised(who)} was born in {before or after}{stop}"
-    if (found := patterns.time.fullmatch(text)) and _may_end(found[1].lower(), found[3]):
+    if text.startswith(_TIMES) and (found := patterns.time.fullmatch(text)):
         when, who, does, stop = found.groups()
-        return f"{capitalised(who)} {does} {when[0].lower()}{when[1:]}{stop}"
+        if _may_end(when.lower(), does):
+            return f"{capitalised(who)} {does} {when[0].lower()}{when[1:]}{stop}"
     return None
 
 
@@ -376,6 +379,15 @@ class _Patterns(NamedTuple):
 
 
 @lru_cache(maxsize=64)
+def _is_whose(names: tuple[str, ...]) -> tuple[str, ...]:
+    """What a text contains that says what something of the owner's is: *is my*, *is Ada's*."""
+    subjects = (name for name in names if name != SPEAKER)
+    whose = (part for name in subjects for part in (f"{name}'s", f"{capitalised(name)}'s"))
+    speakers = ("my", "My") if SPEAKER in names else ()
+    return tuple(f" is {each} " for each in dict.fromkeys((*whose, *speakers)))
+
+
+@lru_cache(maxsize=64)
 def _patterns(names: tuple[str, ...]) -> _Patterns:
     subjects = [name for name in names if name != SPEAKER]
     owns = "|".join(
@@ -405,7 +417,7 @@ def _patterns(names: tuple[str, ...]) -> _Patterns:
         re.compile(
             rf"([A-Z][a-z]+(?: [a-z]+){{1,2}}) is ({owns}) (favou?rite (?:{any_of(COMMON)}))(\.?)"
         ),
-        re.compile(rf"({_SCARY}) (?:scare|frighten)s? ({'|'.join(afraid)})(\.?)"),
+        re.compile(rf"({any_of(_FRIGHTENING)}) (?:scare|frighten)s? ({'|'.join(afraid)})(\.?)"),
     )
 
 

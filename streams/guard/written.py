@@ -85,6 +85,8 @@ _COUNT = compile_later(
     rf"(?= (?:(?:{'|'.join(sorted(PERHAPS_YOUNGER))}) )?(?:{'|'.join(sorted(COUNTED))})\b)"
     rf"|(?<=ther of )(?:{'|'.join(en.NUMBERS)})\Z"
 )
+_COUNTED = compile_later(rf" (?:{any_of(COUNTED)})\b")
+"""What follows a number that is counted; it is found faster than a number."""
 _WORDS = (
     (" each ", compile_later(rf"\beach(?= (?:{_PERIOD})\b)"), "every"),
     ("Prof", compile_later(r"\bProf\b\.?(?= [A-Z])"), "Professor"),
@@ -98,9 +100,12 @@ _WORDS = (
     ("St. ", compile_later(r"\bSt\.(?= [A-Z])"), "St"),
     ("physio", compile_later(r"\bphysio\b"), "physiotherapist"),
     (" uni", compile_later(r"\b([A-Z]\w+) uni\b"), r"\1 University"),
-    (" no", compile_later(rf"\b({any_of(NUMBERED)}) no(?:\.|(?= (?:is|[0-9])))"), r"\1 number"),
+    (" no.", compile_later(rf"\b({any_of(NUMBERED)}) no\."), r"\1 number"),
+    (" no ", compile_later(rf"\b({any_of(NUMBERED)}) no(?= (?:is|[0-9]))"), r"\1 number"),
 )
 """What a pattern contains, the pattern, and the word that replaces it."""
+_CONTAINED = tuple(contained for contained, _, _ in _WORDS)
+_A_MAKER = compile_later("Apple |Google |Lenovo |Samsung |Sony ")
 _MAKERS = compile_later(
     r"\b(?:Apple (?=iPad|iPhone|iMac|MacBook)|Google (?=Pixel)|Lenovo (?=IdeaPad|ThinkPad)"
     r"|Samsung (?=Galaxy)|Sony (?=PlayStation|Xperia))"
@@ -113,20 +118,24 @@ _CURRENCY = compile_later(
     rf"(?<![\w.,])([0-9][0-9,]*(?:\.[0-9]+)?) (euros?|dollars|pounds)\b(?! (?:of|{CAPITAL}))"
 )
 _MONEY = PAYING | {word + "s" for word in PAYING}
+_FIGURE = compile_later("[0-9]")
 _SIGNS = {"euro": "€", "euros": "€", "dollars": "$", "pounds": "£"}
 _INCH = compile_later(r"(?<=[0-9]) inch(?= [A-Za-z])")
 
 
 def as_written(said: str) -> str:
     """Write a text's times, dates, sums and rates in one way; it must lack its last full stop."""
-    said = _COUNT.sub(lambda found: en.NUMBERS[found[0]], said)
-    for sign, pattern, written in _WORDS:
-        if sign in said:
-            said = pattern.sub(written, said)
-    said = _MAKERS.sub("", said)
+    if _COUNTED.search(said) or "ther of " in said:
+        said = _COUNT.sub(lambda found: en.NUMBERS[found[0]], said)
+    if any(map(said.__contains__, _CONTAINED)):
+        for contained, pattern, written in _WORDS:
+            if contained in said:
+                said = pattern.sub(written, said)
+    if _A_MAKER.search(said):
+        said = _MAKERS.sub("", said)
     if " at " in said or " past " in said:
         said = in_twelve_hours(said)
-    if any(map(str.isdigit, said)):
+    if _FIGURE.search(said):
         said = _UNIT.sub(r"\1 \2", _INCH.sub("-inch", _KILOS.sub(" kg", said)))
         if "weigh" in said:  # pounds may also be money
             said = _POUNDS.sub(" pounds", said)
@@ -138,10 +147,11 @@ def as_written(said: str) -> str:
         said = _TIMES_A.sub(_times_in_words, said)
     if " every " in said and not _UNEVENLY.search(said):
         said = _WEEKLY_PART.sub(r" on \1 \2s", _WEEKLY.sub(_on_days, said))
-    said = _DAY_BEFORE_TIME.sub(r" on \2 at \1", said)
+    if " at " in said:
+        said = _DAY_BEFORE_TIME.sub(r" on \2 at \1", said)
     if said.endswith(" at weekends"):
         said = f"{said.removesuffix('at weekends')}on weekends"
-    if any(often in said for often in _PERIODS):
+    if "daily" in said or "weekly" in said or "monthly" in said:
         said = _DAILY.sub(lambda found: f"{found[1]} a {_PERIODS[found[2]]}", said)
         said = _SUM_DAILY.sub(lambda found: f"{found[1]} a {_PERIODS[found[2]]}", said)
         said = said if _A_NUMBER.search(said) else _TAKES_DAILY.sub(r"\1 every day", said)

@@ -65,7 +65,7 @@ _NOT = compile_later(r"(?:doesn't|does not) (?:drink|eat|smoke) .+")
 
 def said_in_note(note: str) -> str | None:
     """What follows the subject that a note leaves out; None if it may not be such a note."""
-    if found := _LABEL.fullmatch(note):
+    if ": " in note and (found := _LABEL.fullmatch(note)):
         return _of_label(found[1], found[2])
     low = note[:1].lower() + note[1:]
     if _ALONE.fullmatch(low):

@@ -365,7 +365,7 @@ def test_one_of_several_that_meets_a_bug_fails_alone(
             raise ZeroDivisionError
         return done
 
-    monkeypatch.setitem(HANDLERS, SeparateRequest, breaks)
+    monkeypatch.setitem(HANDLERS, type(asked[3]), breaks)
     partition.bring_together(*map(body_of, asked))
     told = ["done", "refused", "done", "failed", "done", "done", "done"]
     assert partition.answers() == expected(asked, *told)

@@ -207,7 +207,8 @@ class Spool:
         """Texts with their vectors, sampled evenly from the whole source."""
         numbered = "SELECT n FROM rows WHERE vector IS NOT NULL GROUP BY text ORDER BY n"
         all_of = [n for (n,) in self._rows.execute(numbered)]
-        wanted = all_of[:: max(1, len(all_of) // most)][:most]
+        size = min(most, len(all_of))
+        wanted = [all_of[number * len(all_of) // size] for number in range(size)]
         found = f"SELECT text, vector FROM rows WHERE n IN ({','.join('?' * len(wanted))})"  # noqa: S608 - marks alone
         return [
             (text, np.frombuffer(vector, np.float32))

@@ -45,20 +45,20 @@ def _utf8_length(value: str) -> int:
     return len(value) if value.isascii() else len(utf8(value))
 
 
-FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters, signs and marks that nobody sees, such as the blank of Braille."""
-_SELECTORS = range(0xFE00, 0xFE10)
-"""Variation selectors, which only change the character before them."""
+_SELECTORS = (range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
+
+
+def is_hidden(character: str) -> bool:
+    """Whether it is a filler, or a variation selector, which only changes what is before it."""
+    return character in _FILLERS or any(ord(character) in points for points in _SELECTORS)
 
 
 def _is_blank(value: str) -> bool:
     """Whether nothing is visible: only white space, control and format characters and fillers."""
     return all(
-        c.isspace()
-        or unicodedata.category(c) in ("Cc", "Cf")
-        or c in FILLERS
-        or ord(c) in _SELECTORS
-        for c in value
+        c.isspace() or unicodedata.category(c) in ("Cc", "Cf") or is_hidden(c) for c in value
     )
 
 

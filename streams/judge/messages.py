@@ -13,7 +13,7 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from palimpsest.contracts import policy
-from palimpsest.contracts.candidate import FILLERS, MAX_TEXT_BYTES
+from palimpsest.contracts.candidate import MAX_TEXT_BYTES, is_hidden
 from palimpsest.contracts.evidence import Answer
 from palimpsest.streams.judge.models import JudgeModel
 from palimpsest.streams.judge.pairs import JudgeAnswer, JudgedPair, Side
@@ -123,30 +123,21 @@ def to_json(document: object) -> str:
     return json.dumps(document, ensure_ascii=False).translate(_CHARACTERS)
 
 
-_SELECTORS = (range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
-"""Variation selectors."""
-
-
 class _Characters(dict[int, str]):
     """Maps characters to their written form; filled as characters occur.
 
-    Angle brackets are escaped, and so are characters that a model reads but people do not see.
+    Angle brackets are escaped, and so are characters that a model reads but people do not see:
+    some of them count as printable.
     """
 
     def __missing__(self, point: int) -> str:
         character = chr(point)
-        plain = character.isprintable() and character not in "<>" and not _is_hidden(point)
+        plain = character.isprintable() and character not in "<>" and not is_hidden(character)
         self[point] = character if plain else _escaped(character)
         return self[point]
 
 
 _CHARACTERS = _Characters()
-
-
-def _is_hidden(point: int) -> bool:
-    """Whether it is a filler or a variation selector: printable, yet able to hide a message."""
-    selects = any(point in points for points in _SELECTORS)
-    return selects or chr(point) in FILLERS
 
 
 def _escaped(character: str) -> str:

@@ -135,7 +135,11 @@ BAD_ROWS = {
     "an empty text": (row(text=""), "field", "text: is blank"),
     "a blank text": (row(text=" \t\n\u3000\u00a0"), "field", "text: is blank"),
     "an invisible text": (row(text="\u200b\ufeff \u2060\u00ad"), "field", "text: is blank"),
-    "fillers and selectors alone": (row(text="\u3164 \u2800\ufe0f"), "field", "text: is blank"),
+    "fillers and selectors alone": (
+        row(text="\u3164 \u2800\ufe0f\u180b\U000e0100"),
+        "field",
+        "text: is blank",
+    ),
     "a blank owner": (row(owner_id=" "), "field", "owner_id: is blank"),
     "a text that is a list": (row(text=[SECRET]), "field", "text: "),
     "a text that is a number": (row(text=5), "field", "text: "),

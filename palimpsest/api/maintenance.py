@@ -23,6 +23,7 @@ from palimpsest.streams.embedder import ignore_progress
 from palimpsest.streams.home_path import expand_home
 from palimpsest.streams.log.dead_letters import DeadLetterState
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write.answered import digest_of
 
 
 @check_calls
@@ -73,7 +74,10 @@ class Maintenance(OpenedStore):
         """
         wanted = load_policy(policy)
         request = policy_request(self._writer, wanted, actor)
-        return self._writer.ask(request.model_copy(update={"request_id": request_id()}))
+        asked = digest_of(request.model_copy(update={"former": None}))  # by then it is its own
+        return self._writer.ask(
+            request.model_copy(update={"request_id": request_id(), "asked": asked})
+        )
 
     def rebuild(
         self,

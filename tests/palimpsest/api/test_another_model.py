@@ -18,6 +18,7 @@ from palimpsest.api import store
 from palimpsest.contracts.errors import ModelError, RefusedError, UsageError
 from palimpsest.contracts.events import Embedded
 from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requested import name_request
 from palimpsest.contracts.requests import AddVectorsRequest, TextVector
 from palimpsest.jobs import embed
 from palimpsest.streams.embedder import DEFAULT_MODEL, ModelNotFound
@@ -69,6 +70,21 @@ def test_recall_follows_the_switch_and_looks_back_before_it(memories: Palimpsest
         "lancedb": 0,
         "duckdb": 0,
     }
+
+
+def test_a_policy_for_another_model_delivered_again_is_answered_as_it_was(
+    memories: Palimpsest,
+) -> None:
+    memories.submit(rows(*TEXTS))
+    memories.embed_with(OTHER)
+    name = str(uuid4())
+    with name_request(name):
+        first = memories.set_policy(rules())
+        position = memories.position
+        assert memories.set_policy(rules()) == first
+        with pytest.raises(RefusedError, match="id_conflict"):
+            memories.set_policy(STANDARD)
+    assert memories.position == position
 
 
 def test_a_join_of_the_old_model_is_taken_back_after_the_switch(memories: Palimpsest) -> None:

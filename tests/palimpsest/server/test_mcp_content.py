@@ -605,6 +605,18 @@ def test_a_history_offers_an_agent_no_undo_of_a_persons_join(served: Use[None]) 
     served(used)
 
 
+def test_who_undoes_letting_a_text_in_reads_that_it_does_not_wait_again(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        gone = (await server.add("Ada keeps a goat"))["memory_id"]
+        await server.twin.forget(gone, by="person")
+        waits = (await server.add("Ada keeps a goat"))["candidate_id"]
+        back = await server.twin.restore(Selection(candidate_id=waits))
+        async with client(server, name="grace") as made:
+            assert "does not wait for a review" in await read(made, "undo", id=back["undo"])
+
+    served(used)
+
+
 def test_an_error_lists_required_fields_first(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         async with client(server) as made:

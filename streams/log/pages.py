@@ -12,7 +12,7 @@ import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +23,13 @@ INNER_INDEX, INNER_TABLE, LEAF_INDEX, LEAF_TABLE = 2, 5, 10, 13
 INNER = {INNER_INDEX, INNER_TABLE}
 KINDS = {INNER_INDEX: LEAF_INDEX, INNER_TABLE: LEAF_TABLE}
 """The kind of the leaves below each kind of inner page."""
+_IS_KIND = np.isin(np.arange(256), [*KINDS, *KINDS.values()])
 WAL_HEADER, WAL_FRAME = 32, 24
 HEADER_LEAF, HEADER_INNER = 8, 12
+AT_ONCE = 32
+"""Maximum number of pages checked together: large arrays take longer, because they are paged in."""
 ATTEMPTS = 3
 """Number of attempts: other processes may checkpoint the file meanwhile; real damage persists."""
-
-
-class _Page(NamedTuple):
-    number: int
-    kind: int
-    children: NDArray[np.int64]
 
 
 def check_pages(log: Database) -> None:
@@ -109,8 +106,7 @@ class _File:
             (self._file, (number - 1) * self.page_bytes) if newer is None else (self._wal, newer)
         )
         assert file is not None
-        file.seek(place)
-        page = file.read(self.page_bytes)
+        page = os.pread(file.fileno(), self.page_bytes, place)
         if len(page) < self.page_bytes:
             raise _DamagedPageError(number, "it is beyond the end of the file")
         return page
@@ -120,10 +116,8 @@ def _check_tree(file: _File, root: int) -> None:
     """Check a tree, from its root to the pages above its leaves."""
     seen = np.zeros(file.pages + 1, np.bool_)
     seen[root] = True
-    level = [_page(file, root)]
-    while level and level[0].kind in INNER:
-        kind = level[0].kind
-        below = np.concatenate([page.children for page in level])
+    kind, below = _children(file, np.array([root]))
+    while kind in INNER:
         beyond = below[(below <= 1) | (below > file.pages)]
         if len(beyond):
             raise _DamagedPageError(root, f"its tree leads to page {beyond[0]}")
@@ -132,52 +126,68 @@ def _check_tree(file: _File, root: int) -> None:
         if np.count_nonzero(seen) < together:
             raise _DamagedPageError(root, "its tree leads to a page twice")
         # All leaves are at the same depth, so one page shows what is on this level.
-        if _page(file, int(below[0])).kind == KINDS[kind]:
+        if _children(file, below[:1])[0] == KINDS[kind]:
             return
-        level = [_page(file, child) for child in below.tolist()]
-        for page in level:
-            if page.kind != kind:
-                raise _DamagedPageError(page.number, f"kind {page.kind} in a tree of {kind}")
+        level = [
+            _children(file, below[start : start + AT_ONCE], kind)[1]
+            for start in range(0, len(below), AT_ONCE)
+        ]
+        below = np.concatenate(level)
 
 
-def _page(file: _File, number: int) -> _Page:
-    """Read a page's header and cell pointers, and the children of an inner page."""
-    data = file.read(number)
-    start = 100 if number == 1 else 0
-    kind = data[start]
-    if kind not in KINDS and kind not in KINDS.values():
-        raise _DamagedPageError(number, "not a page of a tree")
+def _children(
+    file: _File, numbers: NDArray[np.int64], kind: int | None = None
+) -> tuple[int, NDArray[np.int64]]:
+    """Check pages of one kind, by default that of the first; returns the kind and the children."""
+    octets = np.frombuffer(b"".join(map(file.read, numbers.tolist())), np.uint8)
+    starts = np.arange(len(numbers)) * file.page_bytes
+    kinds = octets[starts]
+    _require(_IS_KIND[kinds], numbers, "not a page of a tree")
+    kind = int(kinds[0]) if kind is None else kind
     size = HEADER_INNER if kind in KINDS else HEADER_LEAF
-    first_free, cells, content = struct.unpack(">HHH", data[start + 1 : start + 7])
-    pointers_end = start + size + 2 * cells
-    if (
-        pointers_end > (content or 65536)
-        or (content or 65536) > file.usable
-        or first_free > file.usable
-    ):
-        raise _DamagedPageError(number, "its header cannot be right")
-    places = np.frombuffer(data, ">u2", cells, start + size).astype(np.int64)
-    if ((places < pointers_end) | (places > file.usable - 4)).any():
-        raise _DamagedPageError(number, "its cells are outside the page")
+    free, cells, content = (_integers(octets, starts + at, 2) for at in (1, 3, 5))
+    content[content == 0] = 65536
+    ends = size + 2 * cells
+    right = (ends <= content) & (content <= file.usable) & (free <= file.usable)
+    _require(right, numbers, "its header cannot be right")
+    _require(kinds == kind, numbers, f"another kind of page in a tree of {kind}")
+    page = np.repeat(np.arange(len(numbers)), cells)
+    nth = np.arange(len(page)) - np.repeat(np.cumsum(cells) - cells, cells)
+    places = _integers(octets, starts[page] + size + 2 * nth, 2)
+    inside = (places >= ends[page]) & (places <= file.usable - 4)
+    _require(inside, numbers[page], "its cells are outside the page")
     if kind not in KINDS:
-        return _Page(number, kind, places[:0])
-    octets = np.frombuffer(data, np.uint8)
-    children = octets[places[:, None] + np.arange(4)].view(">u4")[:, 0]
-    if kind == INNER_TABLE and (np.diff(_varints(octets, places + 4)) <= 0).any():
-        raise _DamagedPageError(number, "its rows are out of order")
-    last = int.from_bytes(data[start + 8 : start + 12], "big")
-    return _Page(number, kind, np.append(children.astype(np.int64), last))
+        return kind, numbers[:0]
+    places += starts[page]
+    if kind == INNER_TABLE:
+        ascend = np.diff(_varints(octets, places + 4)) > 0
+        _require(ascend | (np.diff(page) > 0), numbers[page[1:]], "its rows are out of order")
+    lasts = _integers(octets, starts + 8, 4)
+    return kind, np.concatenate([_integers(octets, places, 4), lasts])
+
+
+def _require(right: NDArray[np.bool_], numbers: NDArray[np.int64], what: str) -> None:
+    """Raise an error about the first page that is not right."""
+    if not right.all():
+        raise _DamagedPageError(int(numbers[np.argmin(right)]), what)
+
+
+def _integers(octets: NDArray[np.uint8], places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Read big-endian integers of `size` bytes."""
+    all_of_size = np.ndarray(len(octets) - size + 1, f">u{size}", octets, strides=(1,))
+    return all_of_size[places].astype(np.int64)
 
 
 def _varints(octets: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.int64]:
     """Read SQLite's integers of one to nine bytes; our row ids are positive."""
-    values = np.zeros(len(places), np.int64)
-    unfinished = np.arange(len(places))
-    for at in range(9):
+    values = octets[np.minimum(places, len(octets) - 1)].astype(np.int64)
+    unfinished = np.flatnonzero(values > 0x7F)
+    values &= 0x7F
+    for at in range(1, 9):
+        if not len(unfinished):
+            break
         octet = octets[np.minimum(places[unfinished] + at, len(octets) - 1)].astype(np.int64)
         bits, kept = (7, 0x7F) if at < 8 else (8, 0xFF)
         values[unfinished] = values[unfinished] << bits | octet & kept
         unfinished = unfinished[octet > 0x7F]
-        if not len(unfinished):
-            break
     return values

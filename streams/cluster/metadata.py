@@ -124,7 +124,6 @@ PATIENCE_SECONDS = 10.0
 """Maximum time for brokers to answer."""
 UNKNOWN_TOPIC = 3
 NO_TOPIC_PERMISSION = 29
-ALL_OPERATIONS = 0xFFFF
 NO_ID = UUID(int=0)
 
 
@@ -152,7 +151,7 @@ class ExistingTopic:
     topic_id: str
     partitions: int
     replication: int
-    operations: int = ALL_OPERATIONS
+    operations: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,9 @@ def test_only_a_topic_of_owners_has_to_be_moved_for_its_partitions(
     topics = Topics(partitions=4)
     name = topics.name(kind)
     settings = topics.names[name].settings | {"min.insync.replicas": "1"}
-    [found] = compare(name, topics, Metadata({name: ExistingTopic("an id", 3, 1)}, 1), settings)
+    [found] = compare(
+        name, topics, Metadata({name: ExistingTopic("an id", 3, 1, operations=0)}, 1), settings
+    )
     assert found.detail == detail
     assert advice in (found.advice or "")
 
@@ -146,7 +148,7 @@ def copies(replication: int, brokers: int, insync: int) -> list[str]:
     """What is wrong with a topic of this number of copies."""
     topics = Topics(partitions=4)
     name, settings = "memory.decisions", topics.names["memory.decisions"].settings
-    metadata = Metadata({name: ExistingTopic("an id", 4, replication)}, brokers)
+    metadata = Metadata({name: ExistingTopic("an id", 4, replication, operations=0)}, brokers)
     settings = settings | {"min.insync.replicas": str(insync)}
     return [one.detail for one in compare(name, topics, metadata, settings) if not one.fine]
 

@@ -340,6 +340,24 @@ def test_wrong_arguments_raise_our_errors(shared: Palimpsest, name: str, argumen
     assert all(str(error).strip() for error in errors)
 
 
+@each(
+    ("argument", "wrong"),
+    [
+        ("k", 0),
+        ("max_tokens", 0),
+        ("min_confidence", -0.1),
+        ("min_confidence", 1.1),
+        ("min_score", -1.1),
+        ("min_score", 1.1),
+    ],
+)
+def test_recall_refuses_what_is_out_of_range(
+    shared: Palimpsest, argument: str, wrong: float
+) -> None:
+    with pytest.raises(UsageError, match=argument):
+        shared.recall("ada", "Oslo", **{argument: wrong})
+
+
 def refusals(store: Palimpsest) -> dict[str, str]:
     """The error of each method and property that needs the store, by its name."""
     found = {}

@@ -46,7 +46,7 @@ def test_a_policy_is_restored_to_every_partition() -> None:
     at = datetime(2026, 1, 1, tzinfo=UTC)
     policy = policy_event(load_policy("standard"), str(uuid4()), None, at)
     copy = Copy(lambda: [encode(policy)], {}, Path("kept"))
-    there = ExistingTopic("an id", 3, 1)
+    there = ExistingTopic("an id", 3, 1, operations=0)
     plan = _Plan(NOBODY, Topics("", 3), there, copy)
     plan.deleted = {1: 7, 2: 7}
     found = [(partition, event.id) for partition, event, _ in plan._from_copy()]

@@ -6,11 +6,13 @@ import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
 from palimpsest import Palimpsest
+from palimpsest.api import reads
 from palimpsest.cli.main import app
 from palimpsest.contracts.errors import UsageError
 from palimpsest.queries.changes import ChangeFeed
@@ -32,6 +34,24 @@ def test_who_waits_for_changes_keeps_no_other_thread_waiting(memories: Palimpses
         memories.submit([{"owner_id": "bob", "text": "Bob bakes"}])
         memories.submit([{"owner_id": "ada", "text": "Ada sings"}])
         assert waiting.result(60) == ["Ada sings"]
+
+
+def test_who_waits_for_changes_sleeps_between_two_looks(
+    memories: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept = [0.0]
+    looked = 0
+
+    def now() -> float:
+        nonlocal looked
+        looked += 1
+        assert looked < 100, "it must sleep, not spin"
+        return sum(slept)
+
+    clock = SimpleNamespace(monotonic=now, sleep=slept.append)
+    monkeypatch.setattr(reads, "time", clock)
+    assert memories.changes("ada", wait=0.2)["changes"] == []
+    assert sum(slept) >= 0.2
 
 
 def test_an_agents_handle_reads_its_owner_and_sees_nothing_forgotten(memories: Palimpsest) -> None:

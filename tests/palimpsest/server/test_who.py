@@ -324,6 +324,21 @@ def test_a_name_with_a_port_is_that_port_alone() -> None:
             hosts.require(host, None)
 
 
+def test_the_log_says_whose_token_asked(
+    served: Use[None], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def used(server: Server) -> None:
+        caplog.set_level(logging.INFO, "palimpsest.server.gate")
+        await server.ask("GET", "/v1/owners/ada/memories", name="grace")
+        await server.ask("GET", "/v1/owners/ada/memories", name=None)
+
+    served(used)
+    lines = [record.getMessage() for record in caplog.records]
+    asked = [line for line in lines if line.startswith("GET /v1/owners/{owner}/memories ")]
+    assert [line.rpartition(" ")[2] for line in asked] == ["grace"], lines
+    assert [line.rpartition(" ")[2] for line in lines if " 401 " in line] == ["-"]
+
+
 def test_no_text_is_in_any_log(served: Use[None], caplog: pytest.LogCaptureFixture) -> None:
     marker = "rhinoceros"
 

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from palimpsest.projections.duckdb import segments
+from palimpsest.projections.duckdb.queries import ensure_views
 from palimpsest.projections.duckdb.segments import (
     MANIFEST,
     Segment,
@@ -56,6 +57,17 @@ def test_what_an_earlier_attempt_left_is_no_part_of_a_segment(tmp_path: Path) ->
     with SegmentWriter(tmp_path, 0) as writer:
         segment = writer.finish(3)
     assert [*segment.manifest()["files"]] == ["position.parquet"]
+
+
+def test_damaged_empty_tables_are_written_again_and_nothing_else_is_removed(tmp_path: Path) -> None:
+    ensure_views(tmp_path)
+    [empty] = segments.listed(tmp_path)
+    (empty.path / MANIFEST).unlink()
+    with SegmentWriter(tmp_path, 0) as writer:
+        first = writer.finish(1)
+    ensure_views(tmp_path)
+    assert [segment.path for segment in segments.listed(tmp_path)] == [empty.path, first.path]
+    assert [segment.damage() for segment in segments.listed(tmp_path)] == [None, None]
 
 
 @pytest.mark.parametrize(

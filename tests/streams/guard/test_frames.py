@@ -171,6 +171,19 @@ def test_texts_of_no_frame(one: str, other: str) -> None:
     assert not frame(read(one), read(other))
 
 
+@each(
+    ("one", "other"),
+    [
+        ("Ada likes tea.", "Ada likes cats."),
+        ("I like green tea.", "I like old films."),
+        ("She is at work.", "She is at school."),
+    ],
+)
+def test_texts_that_begin_alike_and_say_little_share_no_key(one: str, other: str) -> None:
+    """An owner has many of them: each would be compared with all others."""
+    assert {*frame_keys(read(one))}.isdisjoint(frame_keys(read(other)))
+
+
 BEFORE = st.sampled_from(
     [
         "Ada lives in",

@@ -221,14 +221,7 @@ async def follow(
             while not stop.is_set():
                 records = await _read(consumer)
                 at = {partition: await consumer.position(partition) for partition in starts}
-                moved = {
-                    partition: offset
-                    for partition, offset in at.items()
-                    if offset != reported[partition]
-                }
-                for partition, offset in moved.items():
-                    if offset < reported[partition]:
-                        raise StoreError(recreated_error(partition.topic))
+                moved = _moved(reported, at)
                 if records or moved:
                     await take(records, moved)
                     reported = at
@@ -238,6 +231,15 @@ async def follow(
     except KafkaError as error:
         if not stop.is_set():
             raise TransientError(f"the brokers cannot be followed any more: {error}") from error
+
+
+def _moved(before: Offsets, at: Offsets) -> dict[TopicPartition, int]:
+    """The new offsets of partitions that have advanced; StoreError if one goes back."""
+    moved = {partition: offset for partition, offset in at.items() if offset != before[partition]}
+    for partition, offset in moved.items():
+        if offset < before[partition]:
+            raise StoreError(recreated_error(partition.topic))
+    return moved
 
 
 def _is_at_end(consumer: AIOKafkaConsumer, at: Offsets) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TypeAlias
 
 import orjson
@@ -171,11 +172,12 @@ class Client:
         now = asyncio.get_running_loop().time
         deadline = now() + ANSWER_SECONDS
         while waiting:
+            working = {partition for _, partition in waiting}
             if now() > deadline:
-                raise _unanswered({partition for _, partition in waiting})
+                raise _unanswered(working)
             some = await consumer.getmany(timeout_ms=int(POLL_SECONDS * 1000))
-            for record in (record for records in some.values() for record in records):
-                if any(partition == record.partition for _, partition in waiting):
+            for record in chain.from_iterable(some.values()):
+                if record.partition in working:
                     deadline = now() + ANSWER_SECONDS
                 at = (record.key or b"", record.partition)
                 if at in waiting:

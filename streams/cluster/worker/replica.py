@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -136,33 +137,39 @@ def open_replica(
     the id of the decisions topic, `end` its end. Raises StoreError.
     """
     path = folder / f"{topics.prefix}partition-{partition}.sqlite"
-    name = topics.name("decisions")
+    begin = Followed(topics.name("decisions"), partition, identity, 0)
     for _ in range(2):
-        log: PartitionReplica | None = None
         try:
-            log = PartitionReplica.create(path, shared=True)
-            followed = log.followed(name, partition)
-            if followed is None and not log.head():
-                followed = Followed(name, partition, identity, 0)
-                with log.transaction():
-                    log.follow(followed)
-            if followed and followed.topic_id == identity and followed.next_offset <= end:
-                return log, followed
-            log.close()
+            opened = _opened(path, begin, end)
+        except DiskFullError:
+            raise
+        except StoreError as error:
+            _log.warning("the replica of partition %d is recreated: %s", partition, error)
+        else:
+            if opened is not None:
+                return opened
             _log.warning(
                 "the replica of partition %d is of another topic, or ahead of it: recreated",
                 partition,
             )
-        except DiskFullError:
-            if log is not None:
-                log.close()
-            raise
-        except StoreError as error:
-            if log is not None:
-                log.close()
-            _log.warning("the replica of partition %d is recreated: %s", partition, error)
         discard(path)
     raise StoreError(f"the replica {path} cannot be created")
+
+
+def _opened(path: Path, begin: Followed, end: int) -> tuple[PartitionReplica, Followed] | None:
+    """The replica of a file; None if it is of another topic, or ahead of this one's `end`."""
+    with ExitStack() as unless_kept:
+        log = PartitionReplica.create(path, shared=True)
+        unless_kept.callback(log.close)
+        followed = log.followed(begin.topic, begin.partition)
+        if followed is None and not log.head():
+            followed = begin
+            with log.transaction():
+                log.follow(followed)
+        if not followed or followed.topic_id != begin.topic_id or followed.next_offset > end:
+            return None
+        unless_kept.pop_all()
+        return log, followed
 
 
 def take_over(logs: dict[int, PartitionReplica], records: Records, identity: str) -> None:

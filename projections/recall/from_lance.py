@@ -445,26 +445,32 @@ def _with_members(
             for candidate_id, text in sorted(said.items())
             if wanted.former or candidate_id not in former
         ]
-        hit = Recalled(
-            memory_id=face["memory_id"],
-            urn=str(Urn(about.owner_id, face["namespace"], face["memory_id"])),
-            face=face["face"],
-            score=best[face["memory_id"]],
-            namespace=face["namespace"],
-            members=wordings,
-            intensity=face.get("intensity"),
-            metadata=orjson.loads(face.get("metadata") or "{}"),
-            created_at=iso_time(face["created_at"]),
-            updated_at=iso_time(face["updated_at"]),
-            occurred_at=iso_time(face["occurred_at"]) if face["occurred_at"] else None,
-            version=about.version(face["memory_id"], face["face"]),
-            folded=[],
-            unsettled=about.unsettled(face["memory_id"]),
-        )
-        if (ends := about.expires_at(face["memory_id"])) is not None:
-            hit["expires_at"] = iso_time(ends)
-        found.append(hit)
+        found.append(_hit(face, best[face["memory_id"]], wordings, about))
     return found
+
+
+def _hit(
+    face: Mapping[str, Any], score: float, wordings: list[Wording], about: _StoredMemories
+) -> Recalled:
+    hit = Recalled(
+        memory_id=face["memory_id"],
+        urn=str(Urn(about.owner_id, face["namespace"], face["memory_id"])),
+        face=face["face"],
+        score=score,
+        namespace=face["namespace"],
+        members=wordings,
+        intensity=face.get("intensity"),
+        metadata=orjson.loads(face.get("metadata") or "{}"),
+        created_at=iso_time(face["created_at"]),
+        updated_at=iso_time(face["updated_at"]),
+        occurred_at=iso_time(face["occurred_at"]) if face["occurred_at"] else None,
+        version=about.version(face["memory_id"], face["face"]),
+        folded=[],
+        unsettled=about.unsettled(face["memory_id"]),
+    )
+    if (ends := about.expires_at(face["memory_id"])) is not None:
+        hit["expires_at"] = iso_time(ends)
+    return hit
 
 
 def _literals(texts: Iterable[str]) -> str:

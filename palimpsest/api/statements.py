@@ -230,7 +230,7 @@ class Statements(OpenedStore):
         id is unknown, if no request undoes it (`not_undoable`), or if it is `by` an agent and a
         person stated it (`outranked`).
         """
-        return self._take("undo", some_id, by, owner_id, dry_run, attribution)
+        return self._take("undo", some_id, by, owner_id, attribution, dry_run=dry_run)
 
     def redo(
         self,
@@ -245,7 +245,7 @@ class Statements(OpenedStore):
 
         RefusedError as for `undo`, and if it was not undone (`not_undone`, `standing_already`).
         """
-        return self._take("redo", some_id, by, owner_id, dry_run, attribution)
+        return self._take("redo", some_id, by, owner_id, attribution, dry_run=dry_run)
 
     def _take(
         self,
@@ -253,8 +253,9 @@ class Statements(OpenedStore):
         some_id: str,
         by: Speaker | None,
         owner_id: str | None,
-        dry_run: bool,
         attribution: Attribution,
+        *,
+        dry_run: bool,
     ) -> TakenBack:
         """Undo or redo by an id. It is idempotent: a repeated request gets the first answer."""
         name, asked = request_id(), digest(f"{way} {some_id}".encode())[:32]

@@ -35,7 +35,7 @@ def ranked_by_words(ledger: Ledger, question: str, *, unembedded: bool = False) 
     """
     asked = _AskedWords(question)
     scored = [
-        Ranked(memory, _score(memory, asked, unembedded))
+        Ranked(memory, _score(memory, asked, unembedded=unembedded))
         for memory in ledger.memories()
         if memory.living
     ]
@@ -52,7 +52,9 @@ class _AskedWords:
         self._japanese = has_kana(question)
         self._words = {
             japanese: frozenset(
-                word for word in searched_words(question, japanese) if any(map(str.isalnum, word))
+                word
+                for word in searched_words(question, japanese=japanese)
+                if any(map(str.isalnum, word))
             )
             for japanese in {self._japanese, True}
         }
@@ -61,10 +63,10 @@ class _AskedWords:
         """The share of its words that occur in a text."""
         japanese = self._japanese or has_kana(text)
         words = self._words[japanese]
-        return len(words & searched_words(text, japanese)) / len(words) if words else 0.0
+        return len(words & searched_words(text, japanese=japanese)) / len(words) if words else 0.0
 
 
-def searched_words(text: str, japanese: bool) -> frozenset[str]:
+def searched_words(text: str, *, japanese: bool) -> frozenset[str]:
     """The words that a text is found by, without elided articles and Turkish endings.
 
     The dotted and the dotless i count as the same letter.
@@ -86,7 +88,7 @@ def _pairs(word: str) -> Iterator[str]:
     return map("".join, pairwise(word))
 
 
-def _score(memory: Memory, asked: _AskedWords, unembedded: bool) -> float:
+def _score(memory: Memory, asked: _AskedWords, *, unembedded: bool) -> float:
     texts = {
         entry.text
         for entry in memory.members

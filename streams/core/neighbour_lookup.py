@@ -213,7 +213,7 @@ class NeighbourLookup:
         if found is None:
             unlike = neighbour.candidate_id in self._unlike
             return structs.replace(neighbour, near_identical=False) if unlike else neighbour
-        cues = with_truncated(found.cues, neighbour.candidate_id in self._uncovered)
+        cues = with_truncated(found.cues, uncovered=neighbour.candidate_id in self._uncovered)
         return structs.replace(neighbour, near_identical=found.near_identical, cues=cues)
 
 
@@ -225,7 +225,7 @@ def similarity(neighbour: Neighbour) -> float:
     return max(neighbour.cosine or 0.0, neighbour.jaccard or 0.0)
 
 
-def with_truncated(cues: tuple[Cue, ...], uncovered: bool) -> tuple[Cue, ...]:
+def with_truncated(cues: tuple[Cue, ...], *, uncovered: bool) -> tuple[Cue, ...]:
     """The cues of a pair, plus `truncated` if a window of either text has no counterpart."""
     return tuple(sorted({*cues, Cue.TRUNCATED})) if uncovered else cues
 

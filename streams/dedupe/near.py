@@ -134,7 +134,7 @@ def compared(
         candidate_id=older.speaker.id,
         cosine=score,
         near_identical=result.near_identical,
-        cues=with_truncated(result.cues, both is not None and both < at_least),
+        cues=with_truncated(result.cues, uncovered=both is not None and both < at_least),
         covered=both,
     )
 

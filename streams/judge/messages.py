@@ -110,7 +110,7 @@ def request(prompt: Prompt, model: str, payload: str, max_tokens: int) -> Schema
 
 def pairs_payload(pairs: Sequence[JudgedPair], *, swapped: bool = False) -> str:
     """The pairs, numbered from 1; `swapped` puts the newer side of each before the older."""
-    return to_json({"pairs": [_pair(n, pair, swapped) for n, pair in enumerate(pairs, 1)]})
+    return to_json({"pairs": [_pair(n, pair, swapped=swapped) for n, pair in enumerate(pairs, 1)]})
 
 
 def sources_payload(sources: Sequence[Side]) -> str:
@@ -146,7 +146,7 @@ def _escaped(character: str) -> str:
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
 
 
-def _pair(number: int, pair: JudgedPair, swapped: bool) -> dict[str, Any]:
+def _pair(number: int, pair: JudgedPair, *, swapped: bool) -> dict[str, Any]:
     sides = [("older", _side(pair.older)), ("newer", _side(pair.newer))]
     return {"pair": number, **dict(reversed(sides) if swapped else sides)}
 

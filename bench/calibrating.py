@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
+from typing import Any
 
 from bench.figure import Measured, Scale
 from bench.quality import SETS
@@ -36,20 +37,24 @@ def calibrates(scale: Scale) -> list[Measured]:
     measured = [
         Measured("calibrate / embedding its texts", "times", [whole / embedding], 1.2, True, note)
     ]
-    for stated in answer["thresholds"]:
-        if (stated["answer"], stated["language"]) == ("different", "all") and stated["certified"]:
-            held_out = stated["held_out"]
-            measured.append(
-                Measured(
-                    f"held-out questions saved by a certified different: {stated['score']}",
-                    "of them",
-                    [held_out["taken"] / held_out["of"]],
-                    0.4 if stated["score"] == "cues" else None,
-                    note=f"{held_out['errors']:,} of {held_out['taken']:,} wrong"
-                    f" (at most {held_out['bound']:.1%}), of {held_out['of']:,} questions",
-                )
-            )
-    return measured
+    return measured + [
+        _saved(stated)
+        for stated in answer["thresholds"]
+        if (stated["answer"], stated["language"]) == ("different", "all") and stated["certified"]
+    ]
+
+
+def _saved(stated: dict[str, Any]) -> Measured:
+    """The share of held-out questions that a certified *different* answers."""
+    held_out = stated["held_out"]
+    return Measured(
+        f"held-out questions saved by a certified different: {stated['score']}",
+        "of them",
+        [held_out["taken"] / held_out["of"]],
+        0.4 if stated["score"] == "cues" else None,
+        note=f"{held_out['errors']:,} of {held_out['taken']:,} wrong"
+        f" (at most {held_out['bound']:.1%}), of {held_out['of']:,} questions",
+    )
 
 
 def _made_up() -> Iterator[LabelledPair]:

@@ -31,7 +31,7 @@ from bench.printing import print_line, print_wide
 from bench.rows import read_rows
 from bench.scratch import ScratchStore, scratch_folder, scratch_store
 from bench.vectors import KeptVectors
-from palimpsest.contracts.events import Decided, Joined, Settled
+from palimpsest.contracts.events import AnyEvent, Decided, Joined, Settled
 from palimpsest.contracts.evidence import Answer, Verdict
 from palimpsest.contracts.identity import NAMESPACE, candidate_id, event_id
 from palimpsest.contracts.policy import Judge as Rules
@@ -345,18 +345,7 @@ def run_one(stream: str, preset: str, said: Sequence[Row], engine: Engine) -> Re
     policy = load_policy(preset)
     gold = {row.id: row.gold for row in said if row.gold is not None}
     judge = LabelJudge(gold, {row.id: row.said["text"] for row in said}, policy.judge)
-    clock = Clock()
-    with scratch_store(engine, clock, policy) as store:
-        driven = Driven(store, clock, policy, judge)
-        begun = time.perf_counter()
-        ending = _ending_sessions(said)
-        for day, rows_of_day in groupby(said, key=lambda row: row.at.date()):
-            driven.run_day([*rows_of_day], ending[day])
-        clock.now += timedelta(days=1)
-        driven.run_batch(clock.now)
-        seconds = time.perf_counter() - begun
-        events = [one.event for owner in store.log.owners() for one in store.log.of_owner(owner)]
-        ledgers = [driven.ledger(owner) for owner in {row.said["owner_id"] for row in said}]
+    events, ledgers, seconds = _decided(said, policy, judge, engine)
     joins = Counter(
         event.data.decision
         for event in events
@@ -380,6 +369,25 @@ def run_one(stream: str, preset: str, said: Sequence[Row], engine: Engine) -> Re
         usd=judge.usd,
         seconds=seconds,
     )
+
+
+def _decided(
+    said: Sequence[Row], policy: Policy, judge: LabelJudge, engine: Engine
+) -> tuple[list[AnyEvent], list[Ledger], float]:
+    """The events and ledgers of a stream that was decided on, and the seconds that this took."""
+    clock = Clock()
+    with scratch_store(engine, clock, policy) as store:
+        driven = Driven(store, clock, policy, judge)
+        begun = time.perf_counter()
+        ending = _ending_sessions(said)
+        for day, rows_of_day in groupby(said, key=lambda row: row.at.date()):
+            driven.run_day([*rows_of_day], ending[day])
+        clock.now += timedelta(days=1)
+        driven.run_batch(clock.now)
+        seconds = time.perf_counter() - begun
+        events = [one.event for owner in store.log.owners() for one in store.log.of_owner(owner)]
+        ledgers = [driven.ledger(owner) for owner in {row.said["owner_id"] for row in said}]
+    return events, ledgers, seconds
 
 
 def _ending_sessions(said: Sequence[Row]) -> dict[date, list[tuple[str, str]]]:

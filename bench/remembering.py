@@ -156,29 +156,33 @@ class Remembered:
 
 def rows(day: str, data: Path | None) -> tuple[list[Row], dict[str, Gold]]:
     """The rows of a day in order, with the gold of those about its facts."""
-    facts = [fact for fact in FACTS if fact["day"] == day]
+    said = _texts(day, data)
+    found = [_row(number, text, fact) for number, (text, fact) in enumerate(said)]
+    gold = {row.id: fact for row, (_, fact) in zip(found, said, strict=True) if fact}
+    return found, gold
+
+
+def _texts(day: str, data: Path | None) -> list[tuple[str, Gold | None]]:
+    """The texts of a day in order: those of its facts, among texts of real streams."""
     chance = random.Random(1)
-    said: list[tuple[str, Gold | None]] = []
-    later: list[tuple[str, Gold | None]] = []
-    for number, fact in enumerate(facts):
+    early: list[tuple[str, Gold | None]] = []
+    late: list[tuple[str, Gold | None]] = []
+    for number, fact in enumerate(fact for fact in FACTS if fact["day"] == day):
         for text in fact["wordings"]:
-            early = "after" in fact or chance.random() < 0.5
-            (said if early else later).append((text, (number, False)))
+            is_early = "after" in fact or chance.random() < 0.5
+            (early if is_early else late).append((text, (number, False)))
         if "after" in fact:
-            later.append((fact["after"], (number, True)))
+            late.append((fact["after"], (number, True)))
         for near in fact.get("near", ()):
-            (said if chance.random() < 0.5 else later).append((near, None))
+            (early if chance.random() < 0.5 else late).append((near, None))
     rest = (text for _, text in distinct(data, SESSIONS * SESSION_ROWS * 100))
     others = [text for text in rest if not text.lower().startswith(OF_OTHERS)]
     chance.shuffle(others)
-    half = SESSIONS * SESSION_ROWS // 2
-    for part in (said, later):
-        while len(part) < half:
+    for part in (early, late):
+        while len(part) < SESSIONS * SESSION_ROWS // 2:
             part.append((others.pop(), None))
         chance.shuffle(part)
-    found = [_row(number, *one) for number, one in enumerate(said + later)]
-    gold = {row.id: fact for row, (_, fact) in zip(found, said + later, strict=True) if fact}
-    return found, gold
+    return early + late
 
 
 def _row(number: int, text: str, fact: Gold | None) -> Row:

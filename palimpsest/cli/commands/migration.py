@@ -300,12 +300,8 @@ def clean(
     if not dry_run:
         by_option = {f"--{name}": path for name, path in targets.items()}
         refuse_targets(source, by_option, force=force)
-    rules = Rules(
-        call.settings.policy_of_new_store(policy),
-        within,
-        keep,
-        [pair for path in separate or () for pair in read_separations(path)],
-    )
+    separated = [pair for path in separate or () for pair in read_separations(path)]
+    rules = Rules(call.settings.policy_of_new_store(policy), within, keep, separated)
     named = Columns(text, tuple(by or ()))
     with call.output.progress() as progress, input_file(file, named) as rows:
         if target is not None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.contracts.compatibility import incompatibilities
+from tests.tables import each
 
 Schema = dict[str, Any]
 
@@ -135,12 +136,12 @@ GROWTH: list[tuple[Schema, Schema]] = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "told"), BREAKS)
+@each(("old", "new", "told"), BREAKS)
 def test_a_break_is_found(old: Schema, new: Schema, told: str) -> None:
     assert incompatibilities(old, new) == [told]
 
 
-@pytest.mark.parametrize(("old", "new"), GROWTH)
+@each(("old", "new"), GROWTH)
 def test_growth_breaks_nothing(old: Schema, new: Schema) -> None:
     assert incompatibilities(old, new) == []
 
@@ -156,7 +157,7 @@ def test_every_break_is_reported() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "narrower", "wider"),
     [
         *((name, 3, 2) for name in ("minimum", "exclusiveMinimum", "minLength")),

@@ -113,7 +113,7 @@ def disagreements(kind: type[Light], schema: dict[str, Any]) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@each("kind", KINDS)
 def test_a_struct_and_its_frozen_schema_agree(kind: type[Any]) -> None:
     schema = orjson.loads((SCHEMAS / event_file(kind)).read_bytes())
     found = {part["title"]: disagreements(LIGHTS[part["title"]], part) for part in parts(schema)}
@@ -149,7 +149,7 @@ def test_a_struct_that_disagrees_is_noticed() -> None:
 # -- two readers, one writer ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("log", LOGS, ids=lambda log: log.stem)
+@each("log", LOGS)
 def test_every_recorded_line_is_the_same_to_both(log: Path) -> None:
     for line in log.read_bytes().splitlines():
         check(line)
@@ -197,7 +197,7 @@ def decided(metadata: dict[str, Any]) -> Decided:
     return structs.replace(first, data=structs.replace(first.data, candidate=fields))
 
 
-@pytest.mark.parametrize("value", METADATA, ids=lambda value: repr(value)[:20])
+@each("value", METADATA)
 def test_metadata_come_back_as_they_went(value: Any) -> None:
     event = decided({"value": value, "among": [value, 1]})
     check(encode(event))
@@ -261,7 +261,7 @@ def _some(annotation: Any) -> Any:
     return arguments[0] if origin is Literal else _some(arguments[0])
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@each("kind", KINDS)
 def test_every_default_is_written_and_read_again(kind: type[Any]) -> None:
     """Beside None, which is left out; and what is left out is the default."""
     event = example(kind)
@@ -430,7 +430,7 @@ NOT_OURS = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(NOT_OURS))
+@each("name", sorted(NOT_OURS))
 def test_the_decoder_of_our_lines_refuses_what_we_never_wrote(name: str) -> None:
     with pytest.raises((MsgspecError, ValueError)):
         OWN.decode(FOREIGN[name])

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from palimpsest.contracts.commands import Operation
 from palimpsest.contracts.requests import REQUEST, AccessRequest, OneCommand, Request
+from tests.tables import each
 
 ID = "0b6a0f6e-4b0e-4d0e-9a63-70616c696d70"
 
@@ -74,7 +75,7 @@ def test_verdicts_of_a_newer_version_are_still_understood() -> None:
     assert REQUEST.validate_python(said).request == "settle"
 
 
-@pytest.mark.parametrize("kind", get_args(OneCommand))
+@each("kind", get_args(OneCommand))
 def test_a_request_that_is_one_command_has_nothing_that_the_command_lacks(
     kind: type[Request],
 ) -> None:

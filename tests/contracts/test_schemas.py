@@ -73,13 +73,13 @@ def test_every_event_is_written_as_its_schema_says(event: AnyEvent) -> None:
     assert valid(event_file(type(event)), orjson.loads(encode(event)))
 
 
-@pytest.mark.parametrize("kind", get_args(AnyEvent), ids=lambda kind: kind.__name__)
+@each("kind", get_args(AnyEvent))
 def test_an_event_schema_requires_what_cloudevents_requires(kind: type[Event]) -> None:
     schema = SCHEMAS[event_file(kind)]
     assert {"specversion", "id", "source", "type", "data"} <= set(schema["required"])
 
 
-@pytest.mark.parametrize("kind", REQUESTS, ids=lambda kind: kind.__name__)
+@each("kind", REQUESTS)
 def test_a_request_schema_knows_every_request(kind: type[Any]) -> None:
     schema = SCHEMAS["request.json"]
     assert {"$ref": f"#/$defs/{kind.__name__}"} in schema["oneOf"]
@@ -136,7 +136,7 @@ def test_a_row_may_be(row: Any) -> None:
     assert read(EVENT | {"data": row})
 
 
-@pytest.mark.parametrize(
+@each(
     "row",
     [
         {"text": "whose?"},

@@ -24,6 +24,7 @@ from palimpsest.contracts.wire import (
 )
 from tests.contracts.examples import events
 from tests.long import examples
+from tests.tables import each
 
 TYPE = re.compile(r"palimpsest\.[a-z_]+\.v\d+")
 
@@ -91,13 +92,13 @@ def test_an_unknown_version_is_refused(version: str) -> None:
 NO_EVENTS = [b"", b"nonsense", b"[]", b"null", b"{}", line()[:-1], line(type=[]), line(type={})]
 
 
-@pytest.mark.parametrize("broken", [*NO_EVENTS, line(data={}), line(time="yesterday")])
+@each("broken", [*NO_EVENTS, line(data={}), line(time="yesterday")])
 def test_what_is_no_event_is_refused(broken: bytes) -> None:
     with pytest.raises(StoreError, match="cannot be read"):
         decode(broken)
 
 
-@pytest.mark.parametrize("broken", [*NO_EVENTS, line(id=7), line(partitionkey=None)])
+@each("broken", [*NO_EVENTS, line(id=7), line(partitionkey=None)])
 def test_what_has_no_envelope_is_not_filed(broken: bytes) -> None:
     with pytest.raises(StoreError, match="cannot be read"):
         envelope_of(broken)

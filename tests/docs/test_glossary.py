@@ -11,6 +11,7 @@ from palimpsest.contracts.errors import InvalidReason
 from palimpsest.contracts.events import AnyEvent, Decision
 from palimpsest.contracts.evidence import Cue
 from tests.docs.pages import text_of
+from tests.tables import each
 
 GLOSSARY = text_of("docs/glossary.md")
 SECTIONS = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n?)*)", GLOSSARY, flags=re.MULTILINE))
@@ -37,7 +38,7 @@ def test_every_event_has_its_line() -> None:
     assert sorted(first_column("Events")) == sorted(EVENTS)
 
 
-@pytest.mark.parametrize("cue", Cue)
+@each("cue", Cue)
 def test_every_cue_is_described(cue: Cue) -> None:
     assert f"`{cue}`" in GLOSSARY
     assert f"| `{cue}` |" in text_of("docs/guard.md")

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 import palimpsest
 from palimpsest import Selection, UsageError, Verdict
 from palimpsest.contracts.evidence import FirstAnswer
+from tests.tables import each
 
 A = "0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11"
 RIGHT: dict[str, dict[str, Any]] = {
@@ -68,9 +69,7 @@ def test_an_unknown_keyword_and_a_missing_one_are_named(name: str) -> None:
             make(**rest)
 
 
-@pytest.mark.parametrize(
-    ("name", "field"), [(name, field) for name, right in RIGHT.items() for field in right]
-)
+@each(("name", "field"), [(name, field) for name, right in RIGHT.items() for field in right])
 def test_a_wrong_value_is_our_error(name: str, field: str) -> None:
     make, refused = getattr(palimpsest, name), 0
     for wrong in WRONG:

@@ -16,6 +16,7 @@ from palimpsest.contracts.limits import PYTHON
 from palimpsest.integrations.nearest import MORE, nearest_of
 from palimpsest.jobs.log_files import _header, text_of
 from palimpsest.queries.duplicates import dedup_result, duplicate_check, hash_tag, reason_of
+from tests.tables import each
 
 CHECKED: dict[str, Any] = {
     "result": "decided",
@@ -63,7 +64,7 @@ def test_a_duplicate_has_its_reason_and_its_memory(
 SIMILAR = [{"memory_id": "a", "similarity": 0.3}, {"memory_id": "b", "similarity": 0.4}]
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "method", "similarity", "similar"),
     [
         ({}, "none", None, []),

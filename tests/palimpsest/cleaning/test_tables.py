@@ -10,6 +10,7 @@ import pytest
 import palimpsest
 from palimpsest import UsageError
 from tests.stub_engine import StubEngine
+from tests.tables import each
 
 DOG, LARGE = "Ada has a big dog.", "Ada has a large dog."
 
@@ -78,7 +79,7 @@ class Unreadable:
         raise pa.ArrowTypeError(DOG)
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "options", "what"),
     [
         (DOG, {}, "several texts"),

@@ -18,6 +18,7 @@ from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.process.signals import SIGNALS
 from palimpsest.settings.schedule import RETRY_SECONDS, Schedule, Scheduler, StepDone
 from palimpsest.settings.settings import read_settings
+from tests.tables import each
 
 OSLO = Schedule(zone="Europe/Oslo", dedupe="03:00")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -62,7 +63,7 @@ def test_of_several_times_the_latest_counts_and_the_next_is_waited_for() -> None
     assert Schedule().upcoming(NOON) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "wrong"),
     [
         ({"zone": "Europe"}, "there is no time zone 'Europe'"),

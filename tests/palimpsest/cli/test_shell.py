@@ -23,6 +23,7 @@ from palimpsest.contracts.errors import (
 )
 from tests.palimpsest.cli.conftest import CommandLine, row
 from tests.palimpsest.cli.test_help import COMMANDS, ROOT
+from tests.tables import each
 
 
 def test_the_store_may_be_named_behind_the_command(palimpsest: CommandLine) -> None:
@@ -140,7 +141,7 @@ def test_no_line_is_broken_for_a_program(palimpsest: CommandLine) -> None:
     assert any(because.strip() in line for line in lines)
 
 
-@pytest.mark.parametrize(
+@each(
     ("error", "kind", "detail", "status"),
     [
         (RefusedError("outranked", "no"), "refused", "refused: no (outranked)", 3),

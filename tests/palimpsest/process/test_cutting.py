@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from palimpsest.cli import pictures
 from palimpsest.process.cutting import place_to_cut
 from palimpsest.server.mcp import bounds, prose
+from tests.tables import each
 
 ENGLAND = "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
 FAMILY = "👨\u200d👩\u200d👧\u200d👦"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "at", "place"),
     [
         ("München", 2, 2),

@@ -18,6 +18,7 @@ from palimpsest.integrations.mem0 import bodies
 from palimpsest.server.http.operations import over_http
 from palimpsest.server.mcp.tools import tools_of
 from palimpsest.server.operations import OPERATIONS
+from tests.tables import each
 
 VALUES: tuple[Any, ...] = (True, 1, 3.0, 2.5, "3", "0.5", "true", "yes", [], {})
 
@@ -31,7 +32,7 @@ def _bodies() -> Iterator[type[BaseModel]]:
 BODIES = {body.__name__: body for body in _bodies()}
 
 
-@pytest.mark.parametrize("name", BODIES)
+@each("name", BODIES)
 def test_a_value_of_another_type_than_the_schema_has_is_refused(name: str) -> None:
     schema = BODIES[name].model_json_schema()
     for field, value in product(schema["properties"], VALUES):

@@ -11,6 +11,7 @@ from palimpsest.server.mcp.meant import read_arguments
 from palimpsest.server.mcp.tools import tools_of
 from tests.palimpsest.server.conftest import Server, Use
 from tests.palimpsest.server.test_mcp import call, client, prose
+from tests.tables import each
 
 ID = "0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11"
 OTHER = "1f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11"
@@ -20,7 +21,7 @@ def read(tool: str, given: dict[str, Any]) -> dict[str, Any]:
     return read_arguments(tools_of("agent")[tool].takes, given).model_dump(exclude_unset=True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "given", "means"),
     [
         ("search_memories", {"query": "tea", "k": None, "former": None}, {"query": "tea"}),
@@ -59,7 +60,7 @@ def test_another_form_of_a_value_is_read(
     assert asked.keys() <= given.keys()
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "given"),
     [
         ("search_memories", {"query": "tea", "k": "many"}),

@@ -18,6 +18,7 @@ from palimpsest.integrations.mem0.rows import history_rows
 from palimpsest.server.intents import Intents
 from palimpsest.server.problems import problem_of
 from tests.palimpsest.server.conftest import Server, Use, displaced
+from tests.tables import each
 
 ADD = "/mem0/v3/memories/add/"
 SEARCH = "/mem0/v3/memories/search/"
@@ -587,7 +588,7 @@ def test_metadata_and_days_may_stand_beside_the_filters(served: Use[None]) -> No
     served(used)
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "row", "passes"),
     [
         (

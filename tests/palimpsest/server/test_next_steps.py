@@ -17,6 +17,7 @@ from palimpsest.server.problems import TITLES, problem_of
 from palimpsest.streams.core.refusal import Reason
 from tests.palimpsest.server.conftest import Server, Use
 from tests.palimpsest.server.test_mcp import client, prose
+from tests.tables import each
 
 ROOT = Path(__file__).parents[3]
 OF_OPERATORS = {
@@ -59,7 +60,7 @@ def test_every_reason_and_every_kind_of_problem_has_a_next_step() -> None:
     assert "field" in get_args(InvalidReason)
 
 
-@pytest.mark.parametrize("step", sorted({*NEXT_STEPS.values()}))
+@each("step", sorted({*NEXT_STEPS.values()}))
 def test_a_step_names_only_tools_of_an_agent(step: str) -> None:
     named = {*re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", step)}
     assert named <= tools_of("agent").keys()

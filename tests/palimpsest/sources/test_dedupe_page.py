@@ -22,6 +22,7 @@ from palimpsest.streams.policies import load_policy
 from tests.long import long_but
 from tests.palimpsest.cli.conftest import CommandLine
 from tests.palimpsest.web.site import PHONE, a_browser, complaints
+from tests.tables import each
 
 SMALL = 320
 """Width of the narrowest phone, in pixels."""
@@ -323,7 +324,7 @@ def test_a_similarity_has_its_column(similarity: float, bar: str) -> None:
     assert "no text was compared with a neighbour" not in came
 
 
-@pytest.mark.parametrize(
+@each(
     ("older", "newer", "marked"),
     [
         ("a b c", "a x c", ("a <del>b</del> c", "a <ins>x</ins> c")),

@@ -18,6 +18,7 @@ from palimpsest.sources.mapping import as_vector, guess_mapping, value_of, vecto
 from palimpsest.streams.intake import RawRow, understand
 from tests.palimpsest.cli.conftest import CommandLine
 from tests.palimpsest.sources.conftest import brought
+from tests.tables import each
 
 
 class Stamp(datetime):
@@ -80,7 +81,7 @@ def test_a_time_is_in_seconds_or_in_milliseconds(number: object, moment: str) ->
     assert applied(ROW | {"ts": number}, ts="occurred_at")["occurred_at"] == moment
 
 
-@pytest.mark.parametrize(
+@each(
     ("digits", "moment"),
     [
         ("20260315", "2026-03-15"),
@@ -225,7 +226,7 @@ def test_the_likeliest_name_counts_and_one_inside_an_object_last(
     assert fields(row)["text"] == (theirs,)
 
 
-@pytest.mark.parametrize(
+@each(
     ("ours", "value", "fits"),
     [
         ("confidence", 0, True),

@@ -61,6 +61,7 @@ from palimpsest.web.sessions import (
 from palimpsest.web.taking_back import Foreseen
 from tests.palimpsest.web.conftest import person, plain
 from tests.palimpsest.web.test_board import pair
+from tests.tables import each
 
 EVERYBODY, ADA = re.compile(".*"), re.compile("ada")
 
@@ -778,7 +779,7 @@ def test_a_step_is_shown_with_the_memories_before_and_after() -> None:
         assert untold not in said
 
 
-@pytest.mark.parametrize(
+@each(
     "does",
     "unmerge reinstate undo separate withdraw retract restore remember set_expiry".split(),
 )

@@ -12,6 +12,7 @@ from palimpsest.projections.recall.hits import Ranked, RecallOptions
 from palimpsest.projections.recall.presumed import PresumedNames
 from tests.streams.core.spec import History, given
 from tests.streams.dedupe.test_by_tokens import at
+from tests.tables import each
 
 SHARED = [
     "Bea lives in Paris.",
@@ -35,7 +36,7 @@ def presumed(*texts: str) -> tuple[str, ...]:
     return PresumedNames(history.ledger).now()
 
 
-@pytest.mark.parametrize(
+@each(
     ("texts", "names"),
     [
         (["I live in Paris.", "The user has a dog."], ("I", "the user")),
@@ -76,7 +77,7 @@ def test_names(texts: list[str], names: tuple[str, ...]) -> None:
     assert presumed(*reversed(texts)) == names
 
 
-@pytest.mark.parametrize("pairs", [*combinations(OTHER_FORMS, 3)])
+@each("pairs", [*combinations(OTHER_FORMS, 3)])
 def test_a_statement_is_the_same_of_both_in_any_form(pairs: tuple[tuple[str, str], ...]) -> None:
     assert presumed(*chain.from_iterable(pairs)) == ("Bea", "I")
     assert presumed(*chain.from_iterable(pairs[1:])) == ()

@@ -29,6 +29,7 @@ from tests.streams.core.spec import (
     withdraw,
 )
 from tests.streams.core.test_events import examples
+from tests.tables import each
 
 
 def words(history: History) -> list[str]:
@@ -196,7 +197,7 @@ def test_a_timeline_has_what_was_said_of_some_and_what_each_word_answers() -> No
 # -- filters -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other", "same"),
     [
         (1, 1.0, True),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from palimpsest.contracts.wire import Recorded
 from palimpsest.projections.shown.timeline import Timeline
 from tests.streams.core.spec import (
@@ -22,6 +20,7 @@ from tests.streams.core.spec import (
     separate,
     unmerge,
 )
+from tests.tables import each
 
 TEA, CHAI = say("a", "Tea"), say("b", "Chai", {"a": KEEP})
 ASKED = say("b", "Chai", {"a": ASK})
@@ -29,7 +28,7 @@ MATE = say("c", "Mate")
 ASKED_AGAIN = redecide("c", "pending", after="b", asks="a")
 
 
-@pytest.mark.parametrize(
+@each(
     ("steps", "answered"),
     [
         ([TEA, ASKED, judge("b", a="same")], 1),

@@ -21,6 +21,7 @@ from tests.streams.core.spec import (
     say,
     unmerge,
 )
+from tests.tables import each
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,7 @@ def test_who_is_reached_only_by_a_join_that_does_not_agree_is_displaced(
 TEA = say("a", "Tea")
 
 
-@pytest.mark.parametrize(
+@each(
     ("steps", "same", "former"),
     [
         ([TEA, say("b", "Chai", {"a": KEEP})], "ab", ""),

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.streams.cluster.connection import Connection
+from tests.tables import each
 
 PASSWORD = "correct horse"
 SASL: dict[str, Any] = {
@@ -76,7 +77,7 @@ def test_a_tls_file_that_is_no_certificate_is_named(tmp_path: Path) -> None:
         one.arguments()
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         {"security_protocol": "SASL_SSL"},
@@ -95,7 +96,6 @@ def test_a_tls_file_that_is_no_certificate_is_named(tmp_path: Path) -> None:
         {"prefix": "a/b"},
         {"unknown": "1"},
     ],
-    ids=str,
 )
 def test_what_does_not_fit_together_is_refused(said: dict[str, Any]) -> None:
     with pytest.raises(ValidationError) as refused:

@@ -30,6 +30,7 @@ from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.vectors import Vectors
 from tests.streams.core.spec import ASK, KEEP, forget, given, judge, merge, retract, say, unmerge
 from tests.stub_engine import StubEngine
+from tests.tables import each
 
 DOCS = Path(__file__).parents[3] / "docs"
 TOLD = (
@@ -46,7 +47,7 @@ def test_the_lists_have_every_name_once() -> None:
     assert {figure.name for figure, _ in TOLD} == {*get_args(Name)}
 
 
-@pytest.mark.parametrize(("figure", "page"), TOLD, ids=lambda one: getattr(one, "name", one))
+@each(("figure", "page"), TOLD)
 def test_each_figure_has_its_advice(figure: Figure, page: str) -> None:
     told = (DOCS / page).read_text(encoding="utf-8").splitlines()
     lines = [line for line in told if line.startswith(f"| `{figure.name}")]

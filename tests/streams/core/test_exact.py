@@ -8,6 +8,7 @@ import unicodedata
 import pytest
 
 from palimpsest.streams.core.text import differences, folded, search_form, verbatim
+from tests.tables import each
 
 INVISIBLE = "\u200b\ufeff\u00ad\u200e\u200f\u061c"
 
@@ -52,7 +53,7 @@ def test_what_changes_how_a_text_reads_stays(character: str) -> None:
     assert verbatim(f"The{character}alarm.") == f"The{character}alarm."
 
 
-@pytest.mark.parametrize(
+@each(
     ("a", "b", "kinds"),
     [
         ("Tulip7", "tulip7", ("sentence_case",)),

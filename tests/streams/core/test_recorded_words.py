@@ -48,6 +48,7 @@ from tests.streams.core.spec import (
     vector,
     withdraw,
 )
+from tests.tables import each
 
 ANOTHER = str(UUID(int=7))
 SAID = {"actor": "eve", "because": "they differ"}
@@ -210,7 +211,7 @@ REFUSED: dict[str, tuple[tuple[Step, ...], Step, Mapping[str, object]]] = {
 }
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each("name", COMMANDS)
 def test_every_event_of_a_command_says_what_the_command_says(name: str) -> None:
     before, step, fields = COMMANDS[name]
     history = given(*before)

@@ -24,6 +24,7 @@ from tests.streams.core.spec import (
     separate,
     unmerge,
 )
+from tests.tables import each
 
 CHAIN = {
     "a": "g1 g2 g3 g4 a1",
@@ -63,7 +64,7 @@ def test_memories_are_taken_in_the_order_of_their_first_members() -> None:
     assert together(history, found) == ["cb"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "rules", "rule", "eligible"),
     [
         ({}, PLAIN, {}, True),

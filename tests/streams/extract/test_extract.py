@@ -29,6 +29,7 @@ from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.policies import load_policy
 from tests.streams.judge.hostile import HOSTILE
 from tests.stub_engine import load_stub
+from tests.tables import each
 
 CHAT = [
     {
@@ -394,7 +395,7 @@ def test_add_without_a_key_says_what_is_missing(
         memories.add("Ada has a dog", "ada")
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "stated"),
     [
         ("I live in Rome now. Do you? Yes.", ["I live in Rome now."]),
@@ -429,7 +430,7 @@ def test_what_a_user_stated_is_kept_in_every_script(said: str, stated: list[str]
     assert stated_in(said) == stated
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Unser Hund ist am 3. Mai 2019 geboren.",
@@ -464,7 +465,7 @@ def test_two_sentences_are_two(said: str) -> None:
     assert len(stated_in(said)) == 2
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Gibt es einen Zug nach Dresden um acht?!",
@@ -513,7 +514,7 @@ def test_a_field_of_a_message_that_is_nested_deeply_is_named(field: str) -> None
         read_conversation([line.encode()])
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "stated"),
     [
         ("Where do I live?", False),

@@ -13,6 +13,7 @@ from palimpsest.streams.guard import (
     tells_deed,
     tells_past,
 )
+from tests.tables import each
 
 CHANGES = """
 Ada moved to Rome.
@@ -59,17 +60,17 @@ Ada's dog is black.
 """
 
 
-@pytest.mark.parametrize("text", CHANGES.strip().splitlines())
+@each("text", CHANGES.strip().splitlines())
 def test_a_text_that_tells_of_a_change(text: str) -> None:
     assert tells_change(read(text))
 
 
-@pytest.mark.parametrize("text", NO_CHANGES.strip().splitlines())
+@each("text", NO_CHANGES.strip().splitlines())
 def test_a_text_that_tells_of_none(text: str) -> None:
     assert not tells_change(read(text))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "told"),
     [
         ("Ada planted pears in her orchard.", True),
@@ -160,7 +161,7 @@ def test_texts_of_the_same_numbers_or_words_have_one_gist(pair: tuple[str, str])
     assert one == other != ()
 
 
-@pytest.mark.parametrize(
+@each(
     "pair",
     [
         ("Ada saves 400 shillings with her club.", "Ada saves 600 shillings with her club."),

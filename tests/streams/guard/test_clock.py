@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.streams.guard.test_names import NAMES, joined, pairs
+from tests.tables import each
 
 SAME = """
 Ada's stand-up is at half past nine. / My stand-up is at 9:30.
@@ -89,11 +88,11 @@ Ada gets up at 5 a.m. on weekdays. / Ada gets up at 5 pm on weekdays.
 """
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(SAME))
+@each(("one", "other"), pairs(SAME))
 def test_a_time_or_a_sum_is_one_however_it_is_written(one: str, other: str) -> None:
     assert joined(one, other, NAMES)
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(DIFFERENT))
+@each(("one", "other"), pairs(DIFFERENT))
 def test_another_time_or_sum_stays_apart(one: str, other: str) -> None:
     assert not joined(one, other, NAMES)

@@ -196,7 +196,7 @@ def test_numbers_and_dates_are_read_as_people_write_them(
     assert ([*found.numbers], [*found.dates]) == (numbers, dates)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "terms"),
     [
         ("one hundred and five geese", "#105 geese"),

@@ -93,7 +93,7 @@ def test_edits_add_up_to_a_limit() -> None:
     assert names(more, another) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other", "same"),
     [
         ("She  sings with her dog", "She sings with her dog", True),

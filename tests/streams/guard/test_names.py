@@ -244,7 +244,7 @@ def test_no_other_difference_is_a_name(one: str, other: str) -> None:
     assert not joined(one, other, NAMES)
 
 
-@pytest.mark.parametrize(("names", "pair"), OTHERS.items())
+@each(("names", "pair"), OTHERS.items())
 def test_only_declared_names_count_and_none_that_is_another_word(
     names: tuple[str, ...], pair: str
 ) -> None:
@@ -342,7 +342,7 @@ My lesson is on Fridays at 9. / Ada's lesson is on Tuesdays at 10.
 """
 
 
-@pytest.mark.parametrize("pair", FRAMES.strip().splitlines())
+@each("pair", FRAMES.strip().splitlines())
 def test_for_frames_alone_a_subject_is_told_with_less_care(pair: str) -> None:
     one, other = (read(said_of_owner(text, NAMES)) for text in pair.split(" / "))
     assert frame(one, other)
@@ -355,7 +355,7 @@ def test_what_begins_with_no_name_is_read_as_it_is() -> None:
         assert said_of_owner(text, ("Ada", "I")) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "who"),
     [
         ("Ada lives in Rome.", "owner"),

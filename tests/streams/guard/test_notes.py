@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from palimpsest.streams.guard.names import called_alike
 from tests.streams.guard.test_names import NAMES, joined, pairs
+from tests.tables import each
 
 SAME = """
 Accountant: Bea Rao / Bea Rao is my accountant.
@@ -129,12 +128,12 @@ Graduated tax / I graduated tax.
 """
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(SAME))
+@each(("one", "other"), pairs(SAME))
 def test_a_note_is_about_its_owner(one: str, other: str) -> None:
     assert joined(one, other, NAMES)
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(DIFFERENT))
+@each(("one", "other"), pairs(DIFFERENT))
 def test_a_text_under_a_heading_or_of_somebody_else_stays_apart(one: str, other: str) -> None:
     assert not joined(one, other, NAMES)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from palimpsest.contracts.evidence import Cue
 from palimpsest.streams.guard import compare, read
 from palimpsest.streams.guard.places import cue_places
 from palimpsest.streams.guard.text.words import places, split
+from tests.tables import each
 
 UNKNOWN = {"🍕", "🍣"}
 PAIRS = [
@@ -41,7 +41,7 @@ def shown(text: str, found: list[tuple[int, int]]) -> list[str]:
     return [text[start:end] for start, end in found]
 
 
-@pytest.mark.parametrize(("old", "new", "wanted"), PAIRS)
+@each(("old", "new", "wanted"), PAIRS)
 def test_each_cue_is_where_it_was_seen(
     old: str, new: str, wanted: dict[str, tuple[list[str], list[str]]]
 ) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import product
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.streams.guard.names import called_alike
 from tests.streams.guard.test_names import NAMES, joined, pairs
+from tests.tables import each
 
 ORDERS = """
 Mia, Ada's daughter, goes to Oakfield Primary. / My daughter Mia goes to Oakfield Primary.
@@ -366,12 +366,12 @@ Ada walks to work. / Ada goes to work by car.
 """
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(ORDERS + WORDS))
+@each(("one", "other"), pairs(ORDERS + WORDS))
 def test_what_is_told_otherwise_is_one(one: str, other: str) -> None:
     assert joined(one, other, NAMES)
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(OTHER_ORDERS + OTHER_WORDS))
+@each(("one", "other"), pairs(OTHER_ORDERS + OTHER_WORDS))
 def test_what_says_another_thing_stays_apart(one: str, other: str) -> None:
     assert not joined(one, other, NAMES)
 

@@ -11,11 +11,12 @@ from palimpsest.streams.guard import (
     kept_statements,
     said_of_owner,
 )
+from tests.tables import each
 
 NAMES = ("Ada", "the user", "I")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "said"),
     [
         ("I'm running the shop as of May.", "The user runs the shop."),

@@ -18,7 +18,7 @@ def test_there_are_the_five_tables() -> None:
     assert sorted(TABLES) == ["de", "es", "fr", "ja", "zh"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "language"),
     [
         ("Ich trinke jeden Morgen Tee.", "de"),
@@ -73,7 +73,7 @@ def test_a_text_that_begins_with_such_a_name_has_the_english_edits() -> None:
     assert passes(read("Al Pacino doesn't eat fish."), read("Al Pacino does not eat fish."))
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Ben Roma'da yaşıyorum.",
@@ -103,7 +103,7 @@ def test_sentences_that_begin_so_in_another_language_are_not_english(text: str) 
     assert read(text).language != "en"
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other", "cue"),
     [
         ("Er kommt mit zwei Hunden.", "Er kommt mit drei Hunden.", Cue.NUMBER),
@@ -238,7 +238,7 @@ def test_what_differs_in_a_language_is_joined_in_no_order(code: str) -> None:
             assert not passes(read(other, model=model), read(one, model=model)), (other, one)
 
 
-@pytest.mark.parametrize(("one", "other"), SAME)
+@each(("one", "other"), SAME)
 def test_what_a_table_licenses_is_joined_in_both_orders(one: str, other: str) -> None:
     able = "multilingual-e5-small"
     assert passes(read(one, model=able), read(other, model=able))

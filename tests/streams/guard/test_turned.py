@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from palimpsest.streams.guard.names import called_alike
 from palimpsest.streams.guard.turned import turned
 from tests.streams.guard.test_names import NAMES, joined, pairs
+from tests.tables import each
 
 SAME = """
 Rome is where Ada lives. / I live in Rome.
@@ -279,7 +280,7 @@ User takes two pills. / I take 3 pills.
 APART = {"places": PLACES, "roles": ROLES, "times": TIMES, "subjects": SUBJECTS}
 
 
-@pytest.mark.parametrize(("one", "other"), pairs(SAME))
+@each(("one", "other"), pairs(SAME))
 def test_an_order_that_says_the_same_is_turned(one: str, other: str) -> None:
     assert joined(one, other, NAMES)
 

@@ -475,7 +475,7 @@ def test_an_owner_may_have_english_names_as_well(code: str) -> None:
             assert frame(kept_for_frames(one, names), kept_for_frames(other, names))
 
 
-@pytest.mark.parametrize(
+@each(
     ("polite", "plain"),
     pairs("""
 月曜日にジムへ行きます。 / 月曜日にジムへ行く
@@ -513,7 +513,7 @@ def test_an_owner_has_one_subject_in_frames_and_no_rule_joins_by_it(code: str) -
         assert speaks_of(one, names)
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "one", "other"),
     [(code, *pair) for code, written in OF_OTHERS.items() for pair in pairs(written)],
 )
@@ -534,12 +534,12 @@ def test_english_has_no_such_keys() -> None:
         assert kept_reading(text).values == frozenset()
 
 
-@pytest.mark.parametrize("text", ["Montag", "montags.", "lundi", "lunes"])
+@each("text", ["Montag", "montags.", "lundi", "lunes"])
 def test_a_text_that_is_only_a_value_has_no_key(text: str) -> None:
     assert kept_reading(text).values == frozenset()
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     """
 今村さんはローマに住んでいる。 今井さんはローマに住んでいる。 今までローマに住んでいた。

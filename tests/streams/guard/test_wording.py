@@ -9,6 +9,7 @@ import pytest
 from palimpsest.streams.guard import passes, read
 from palimpsest.streams.guard.edits.moves import MOVE
 from palimpsest.streams.guard.edits.table import EDITS, FINAL_STOP
+from tests.tables import each
 
 PAIRS = [
     (edit.name, pair) for edit in (*EDITS, MOVE) if edit is not FINAL_STOP for pair in edit.passes
@@ -41,7 +42,7 @@ MODEL = "multilingual-e5-small"
 """It reads every script, so that only the texts decide."""
 
 
-@pytest.mark.parametrize("told", TOLD.values(), ids=TOLD)
+@each("told", TOLD.values())
 def test_no_edit_is_licensed_in_what_is_told_word_for_word(told: str) -> None:
     for _, (one, other) in PAIRS:
         assert not near(told.format(one), told.format(other)), (one, other)

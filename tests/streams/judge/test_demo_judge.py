@@ -19,9 +19,10 @@ from palimpsest.cli.demo import judge as demo_judge
 from palimpsest.cli.demo import rules as demo_rules
 from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.cli.main import app
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("older", "newer", "said"),
     [
         ("Ada has a big dog.", "ADA has a  big dog", "same"),
@@ -141,7 +142,7 @@ def _ask(url: str) -> Any:
         return json.load(answered)
 
 
-@pytest.mark.parametrize(
+@each(
     ("older", "newer", "answer"),
     [
         ("Carla teaches Dmitri.", "Dmitri teaches Carla.", "different"),

@@ -34,6 +34,7 @@ from palimpsest.streams.judge.pairs import JudgeAnswer, JudgedPair, Side
 from palimpsest.streams.judge.prompts import prompt
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.judge.storage import Budget, Key, Spent, VerdictCache
+from tests.tables import each
 
 AT = datetime(2026, 3, 1, 12, 0, 0, 123_456, tzinfo=UTC)
 OLD, NEW = Side("a", "old <b>", AT), Side("b", "new", AT)
@@ -93,7 +94,7 @@ def entry(pair: object, answer: object = "same", **more: object) -> dict[str, An
     return {"pair": pair, "answer": answer, **more}
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "answers"),
     [
         (said(entry(1), entry(2, "different")), ["same", "different"]),
@@ -129,7 +130,7 @@ def test_a_reason_is_one_short_line(reason: str, kept: str) -> None:
     assert found.reason == kept
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "text"),
     [
         ({"text": " a \n"}, "a"),

@@ -29,6 +29,7 @@ from tests.long import examples
 from tests.projections.histories import History
 from tests.recorded.replay import FOLDER
 from tests.streams.core.test_events import everything
+from tests.tables import each
 
 SECRET = "violin"
 
@@ -339,7 +340,7 @@ def test_what_the_core_writes_is_sound(policy: Policy, story: list[Act]) -> None
         checker.check(position, decode(encode(event), position))
 
 
-@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.jsonl")), ids=lambda path: path.stem)
+@each("file", sorted(FOLDER.glob("*.jsonl")))
 def test_what_was_ever_recorded_is_sound(file: Path) -> None:
     checker = Checker()
     for position, line in enumerate(file.read_bytes().splitlines(), 1):

@@ -16,6 +16,7 @@ from palimpsest.streams.search.cosine import kernels, rows, scans
 from palimpsest.streams.search.cosine.queries import Queries
 from palimpsest.streams.search.cosine.rows import VectorRows
 from tests.long import examples
+from tests.tables import each
 
 Vectors = NDArray[np.float16]
 
@@ -243,7 +244,7 @@ def test_nothing_to_search_or_nothing_asked() -> None:
     assert index.above(np.ones((0, 4), np.float16), -1.0, limit=3) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "vector",
     [
         np.ones(4, np.float32),
@@ -268,7 +269,7 @@ def test_what_cannot_be_searched_exactly_is_refused(vector: Vectors) -> None:
     assert index.above(np.ones((1, 4), np.float16), 0.5, limit=2) == [[SearchHit(0, 1.0)]]
 
 
-@pytest.mark.parametrize("row", [-1, 1])
+@each("row", [-1, 1])
 def test_a_row_that_is_not_there(row: int) -> None:
     index = filled(np.ones((1, 4), np.float16))
     with pytest.raises(IndexError):
@@ -314,7 +315,7 @@ def test_the_largest_codes_do_not_overflow() -> None:
     assert [hit.row for hit in odd] == list(range(1, 64, 2))
 
 
-@pytest.mark.parametrize("limit", [0, -1])
+@each("limit", [0, -1])
 def test_a_limit_that_makes_no_sense(limit: int) -> None:
     one = SearchVector.of(np.ones(4, np.float16))
     with pytest.raises(ValueError, match="limit"):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, get_args, get_type_hints
 
-import pytest
-
 from palimpsest.contracts.requests import AnyRequest, Request
 from palimpsest.streams.write.serve import HANDLERS
+from tests.tables import each
 
 
 def kinds(of: type[Request] = Request) -> Iterator[type[Request]]:
@@ -31,7 +30,7 @@ def answer_of(kind: type[Request]) -> Any:
     return answer
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@each("kind", KINDS)
 def test_a_handler_takes_its_request_and_returns_what_that_declares(kind: type[Request]) -> None:
     hints = get_type_hints(HANDLERS[kind])
     assert (hints["request"], hints["return"]) == (kind, answer_of(kind))

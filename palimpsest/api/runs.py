@@ -25,8 +25,10 @@ from palimpsest.contracts.answers import (
 )
 from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.identity import digest, event_id
 from palimpsest.contracts.limits import MOST
 from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requested import name_request, request_id
 from palimpsest.contracts.requests import ComposeRequest, Selection, SettleRequest
 from palimpsest.jobs import review_queue
 from palimpsest.jobs.dedupe import Wanted, dedupe
@@ -82,10 +84,15 @@ class Runs(Statements):
         out. Raises RefusedError if that pair does not wait for a review.
         """
         require_owned(self._reader, owner_id, decision_id, existing_id)
+        name, asked = _named("same", decision_id, existing_id)
+        answered: Merged | Agreed | None = self._answered(name, asked)
+        if answered is not None:
+            return answered
         row = review_queue.question_about(self._reader, decision_id, existing_id)
-        if row["waits_as"] == "pending":
-            return self.merge(row["existing_id"], row["candidate_id"], **attribution)
-        return self.confirm(decision_id, **attribution)
+        with name_request(name, asked):
+            if row["waits_as"] == "pending":
+                return self.merge(row["existing_id"], row["candidate_id"], **attribution)
+            return self.confirm(decision_id, **attribution)
 
     def review_different(
         self,
@@ -101,16 +108,25 @@ class Runs(Statements):
         requests, so the answer names no `undo`; if the two are the same text, it is only stored.
         """
         require_owned(self._reader, owner_id, decision_id, existing_id)
+        name, asked = _named("different", decision_id, existing_id)
+        apart = event_id(name, "separate")
+        answered: Apart | Restorations | Unmerged | None = self._answered(name, asked)
+        if answered is not None:
+            if self._reader.log.of_request(apart):
+                answered.pop("undo", None)
+            return answered
         row = review_queue.question_about(self._reader, decision_id, existing_id)
-        if row["waits_as"] == "pending":
-            return self.separate(row["existing_id"], row["candidate_id"], **attribution)
-        if row["waits_as"] == "forgotten":
+        with name_request(name, asked):
+            if row["waits_as"] == "pending":
+                return self.separate(row["existing_id"], row["candidate_id"], **attribution)
+            if row["waits_as"] != "forgotten":
+                return self.unmerge(decision_id=decision_id, by="person", **attribution)
             back = self.restore(Selection(candidate_id=row["candidate_id"]), **attribution)
-            if verbatim_hash(row["new_text"]) != verbatim_hash(row["existing_text"]):
+        if verbatim_hash(row["new_text"]) != verbatim_hash(row["existing_text"]):
+            with name_request(apart):
                 self.separate(row["existing_id"], row["candidate_id"], **attribution)
-                back.pop("undo", None)
-            return back
-        return self.unmerge(decision_id=decision_id, by="person", **attribution)
+            back.pop("undo", None)
+        return back
 
     def dedupe(
         self,
@@ -274,3 +290,8 @@ class Runs(Statements):
     def compose(self, request: ComposeRequest) -> Recomposed:
         """Deliver a recomposed text for a memory that needs one."""
         return self._writer.ask(request)
+
+
+def _named(answer: str, decision_id: str, existing_id: str) -> tuple[str, str]:
+    """The id of the request that records an answer about a pair, and a digest of that answer."""
+    return request_id(), digest(f"review {answer} {decision_id} {existing_id}".encode())[:32]

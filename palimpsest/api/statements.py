@@ -259,10 +259,8 @@ class Statements(OpenedStore):
     ) -> TakenBack:
         """Undo or redo by an id. It is idempotent: a repeated request gets the first answer."""
         name, asked = request_id(), digest(f"{way} {some_id}".encode())[:32]
-        if not dry_run and (earlier := self._reader.log.of_request(name)):
-            if any(one.event.requestdigest != asked for one in earlier):
-                raise RefusedError(CONFLICT.reason, CONFLICT.detail)
-            answered: TakenBack = self._reader.answered(name)
+        answered: TakenBack | None = None if dry_run else self._answered(name, asked)
+        if answered is not None:
             return answered
         request: Request[TakenBack]
         try:
@@ -285,6 +283,16 @@ class Statements(OpenedStore):
         if "dry_run" in type(request).model_fields:
             request = request.model_copy(update={"dry_run": True})
         return execute(self._reader.trial(), request)
+
+    def _answered(self, name: str, asked: str) -> Any:
+        """The answer to a repeated request, None if it is new; RefusedError if it is another one.
+
+        It is looked up before anything that is refused once the request was carried out.
+        """
+        earlier = self._reader.log.of_request(name)
+        if any(one.event.requestdigest != asked for one in earlier):
+            raise RefusedError(CONFLICT.reason, CONFLICT.detail)
+        return self._reader.answered(name) if earlier else None
 
     def forget(
         self,

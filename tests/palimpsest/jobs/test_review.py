@@ -17,6 +17,7 @@ from palimpsest.cli.main import app
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Rank, Reversed
 from palimpsest.contracts.evidence import Answer, Verdict
+from palimpsest.contracts.requested import name_request
 from palimpsest.contracts.requests import Selection, SettleRequest
 from palimpsest.jobs.review import unreviewed
 from palimpsest.streams.judge.pairs import JudgedPair
@@ -489,6 +490,32 @@ def test_what_is_not_what_was_forgotten_is_let_in(ada: Speaker) -> None:
     ada.store.restore(forgotten=forgotten["forgotten"])
     assert ada.faces() == sorted((FORGOTTEN, REWORDED)), "a person said that they are two"
     assert ada.waiting() == []
+
+
+@pytest.mark.parametrize("kind", ["pending", "unreviewed", "forgotten"])
+@pytest.mark.parametrize("same", [True, False])
+def test_an_answer_delivered_again_is_answered_as_it_was(
+    ada: Speaker, kind: str, same: bool
+) -> None:
+    ada.under(STORE_TIME)
+    if kind == "forgotten":
+        [gone] = ada.say(FORGOTTEN)
+        ada.store.forget(gone)
+        ada.say(REWORDED)
+    else:
+        older, newer = ada.say(*OTHER)
+        if kind == "unreviewed":
+            settle(ada, newer, older, "unavailable")
+    row, name = next_question(ada), str(uuid4())
+    assert row["waits_as"] == kind
+    answer = ada.store.review_same if same else ada.store.review_different
+    other = ada.store.review_different if same else ada.store.review_same
+    with name_request(name):
+        first = answer(*pair(row))
+        assert answer(*pair(row)) == first
+        with pytest.raises(RefusedError, match="id_conflict"):
+            other(*pair(row))
+    assert ada.store.next_review(owner_id=ada.name) is None
 
 
 def test_what_a_person_cannot_tell_is_skipped(ada: Speaker) -> None:

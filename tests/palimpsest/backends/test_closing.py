@@ -44,6 +44,16 @@ def test_a_client_that_cannot_send_the_rest_ends_its_thread() -> None:
     assert "cluster" not in {thread.name for thread in threading.enumerate()}
 
 
+def test_a_client_that_cannot_connect_ends_its_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refused(*_: object) -> Any:
+        raise TransientError("no broker answers")
+
+    monkeypatch.setattr(cluster_client, "_connected", refused)
+    with pytest.raises(TransientError):
+        cluster_client.ClusterClient(CONNECTION, {})
+    assert "cluster" not in {thread.name for thread in threading.enumerate()}
+
+
 def test_a_writer_that_cannot_disconnect_closes_the_log(tmp_path: Path) -> None:
     log = log_that_follows(tmp_path, needed=False)
     reader = Reader(tmp_path, log, load_policy("standard"), lambda: pytest.fail("no model"))

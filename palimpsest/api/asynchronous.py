@@ -1,4 +1,4 @@
-"""The facade for `asyncio`: every call of `Palimpsest` as a coroutine (docs/python.md).
+"""The facade for `asyncio`: the calls of `Palimpsest` as coroutines (docs/python.md).
 
 A store's calls take turns, so more than a few threads would only wait. Candidates that several
 tasks submit at the same time are decided on as one window: they are embedded together, and share
@@ -81,8 +81,9 @@ def _read(name: str) -> Callable[[Palimpsest], Any]:
 class AsyncPalimpsest:
     """An open store for tasks of `asyncio`, with the methods of `Palimpsest`, each awaited.
 
-    `Palimpsest`'s properties are methods here: `await store.position()`. A server extracts memories
-    from its clients' conversations with the model of `judge`.
+    It lacks `agent`, `audits` and `import_log`. `Palimpsest`'s properties are methods here: `await
+    store.position()`. A server extracts memories from its clients' conversations with the model of
+    `judge`.
 
     If a call is cancelled before a thread starts it, it is never made. A call that has started runs
     to its end, and what it writes stays. To learn its result, repeat it with the same `id`, which

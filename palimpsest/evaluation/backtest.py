@@ -102,9 +102,9 @@ class Backtest(TypedDict):
     several; `faces` counts living memories with the same members and another face. `questions` are
     the recorded pairs for the judge, and `would_be_questions` those of the other policy. Of these,
     the log has no answer to `unanswered`: they would cost `cost_usd` at the mean cost of the log's
-    verdicts; None if that is unknown. `overtaken` counts events of people and runs that would no
-    longer be possible. `certificate` says what `calibrate` has certified, `audited` what the latest
-    certificate of an audit still covers.
+    verdicts on newcomers; None if that is unknown. `overtaken` counts events of people and runs
+    that would no longer be possible. `certificate` says what `calibrate` has certified, `audited`
+    what the latest certificate of an audit still covers.
     """
 
     policy: str

@@ -407,13 +407,15 @@ class Restorations(InBulk):
 class TakenBack(TypedDict, total=False):
     """The answer to an undo or a redo by id: that of the request that the id stands for.
 
-    The keys are those of `Undone`, `Unmerged`, `PutBack`, `Apart`, `Restorations`, `Retractions` or
-    `Reinstatements`. The server adds a `token` to a dry run, for the call that acts.
+    The keys are those of `Undone`, `Unmerged`, `PutBack`, `Apart`, `NewExpiry`, `Restorations`,
+    `Retractions` or `Reinstatements`. The server adds a `token` to a dry run, for the call that acts.
     """
 
     token: str
     decision_id: str
+    event_id: str
     candidate_id: str | None
+    expires_at: str | None
     version: str
     former: list[str]
     memories: list[MemoryPicture]

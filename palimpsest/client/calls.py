@@ -870,13 +870,15 @@ class Support(TypedDict):
 class TakenBack(TypedDict):
     """The answer to an undo or a redo by id: that of the request that the id stands for.
 
-    The keys are those of `Undone`, `Unmerged`, `PutBack`, `Apart`, `Restorations`, `Retractions` or
-    `Reinstatements`. The server adds a `token` to a dry run, for the call that acts.
+    The keys are those of `Undone`, `Unmerged`, `PutBack`, `Apart`, `NewExpiry`, `Restorations`,
+    `Retractions` or `Reinstatements`. The server adds a `token` to a dry run, for the call that acts.
     """
 
     token: NotRequired[str]
     decision_id: NotRequired[str]
+    event_id: NotRequired[str]
     candidate_id: NotRequired[str | None]
+    expires_at: NotRequired[str | None]
     version: NotRequired[str]
     former: NotRequired[list[str]]
     memories: NotRequired[list[MemoryPicture]]

@@ -8,12 +8,21 @@ from palimpsest.contracts.answers import (
     EMBEDDER_DOWN,
     OTHER_MODEL,
     Answer,
+    Apart,
     Done,
     Failed,
     JsonObject,
     Misused,
+    NewExpiry,
+    PutBack,
     Refused,
+    Reinstatements,
+    Restorations,
+    Retractions,
     SoFar,
+    TakenBack,
+    Undone,
+    Unmerged,
     from_json,
     merged,
     result,
@@ -33,6 +42,13 @@ ANSWERS: list[tuple[Answer, JsonObject]] = [
 def test_an_answer_travels_and_comes_back(answer: Answer, wire: JsonObject) -> None:
     assert answer.to_json() == wire
     assert from_json(wire) == answer
+
+
+def test_what_undo_and_redo_answer_has_the_keys_of_each_request_that_they_stand_for() -> None:
+    kinds = (Undone, Unmerged, PutBack, Apart, NewExpiry)
+    in_bulk = (Reinstatements, Restorations, Retractions)
+    keys = {key for kind in (*kinds, *in_bulk) for key in kind.__annotations__}
+    assert keys == set(TakenBack.__annotations__)
 
 
 def test_progress_travels_and_is_no_answer() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -91,23 +92,20 @@ def test_messages_may_be_written_as_json_or_be_one() -> None:
         assert message["content"] == "I have a dog"
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        " {} ", '"{}"', "'{}'", "`{}`", "id: {}", "id {}", "(id {}, 2026-11-26 19:52Z, score 0.48)",
-        "memory {}", "memory_id={}", "#{}", "{}…", "{}...", "[{}]", "<{}>", "{}.",
-    ],
+ROUND_AN_ID = (
+    " {} ", '"{}"', "'{}'", "`{}`", "id: {}", "id {}", "(id {}, 2026-11-26 19:52Z, score 0.48)",
+    "memory {}", "memory_id={}", "#{}", "{}…", "{}...", "[{}]", "<{}>", "{}.",
 )  # fmt: skip
-@pytest.mark.parametrize("characters", [13, 36])
-def test_an_id_is_read_with_what_stands_around_it(
-    served: Use[None], written: str, characters: int
-) -> None:
+
+
+def test_an_id_is_read_with_what_stands_around_it(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         memory = (await server.add("Ada has a dog"))["memory_id"]
         async with client(server) as made:
-            shown = written.format(memory[:characters])
-            found = await call(made, "get_memory", memory_id=shown)
-            assert found["memory_id"] == memory
+            for written, characters in product(ROUND_AN_ID, (13, 36)):
+                shown = written.format(memory[:characters])
+                found = await call(made, "get_memory", memory_id=shown)
+                assert found["memory_id"] == memory, shown
             two = await made.call_tool("get_memory", {"memory_id": f"{memory} {OTHER}"})
             assert two.is_error
 

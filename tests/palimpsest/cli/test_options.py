@@ -36,6 +36,7 @@ from palimpsest.streams.extract.extract import Extraction
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.policies import load_policy
 from tests.palimpsest.cli.conftest import CommandLine, row
+from tests.tables import each
 
 MARCH, APRIL = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)
 PERIOD = ("--since", "2026-03-01", "--until", "2026-04-01T02:00+02:00")
@@ -773,7 +774,7 @@ def test_extract_keeps_local_what_the_stores_own_policy_keeps_local(
     assert len(asked) == 2
 
 
-@pytest.mark.parametrize(
+@each(
     "words",
     [
         ("sql", "SELECT 1", "--param", "a"),

@@ -48,7 +48,7 @@ def test_help_has_a_short_name(palimpsest: CommandLine, words: tuple[str, ...]) 
     assert (short.status, short.out) == (0, long.out)
 
 
-@pytest.mark.parametrize("typed", NEAR)
+@each("typed", NEAR)
 def test_a_word_of_other_tools_gets_its_name_here(palimpsest: CommandLine, typed: str) -> None:
     ran = palimpsest.bare(typed)
     assert ran.status == 2

@@ -15,6 +15,7 @@ from palimpsest.contracts.events import Again
 from palimpsest.langgraph import PalimpsestStore, written
 from palimpsest.streams.write.inputs import Outcome
 from tests.palimpsest.langgraph.conftest import ADA, owner_of
+from tests.tables import each
 
 PIZZA = {"text": "Ada likes pizza with olives"}
 SUSHI = {"text": "her favourite food is sushi"}
@@ -70,7 +71,7 @@ def test_an_item_that_is_not_indexed_comes_after_all_that_are(
     assert memories.verify()["differences"] == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("op", "why"),
     [
         (SearchOp(ADA, offset=-1), "`offset` must be a whole number, 0 or more"),

@@ -17,6 +17,7 @@ from palimpsest.mem0 import AsyncMemory, Memory
 from tests.palimpsest.mem0.calls import Awaiting, calls
 from tests.palimpsest.mem0.test_client import ran
 from tests.stub_engine import load_stub
+from tests.tables import each
 
 
 @pytest.fixture(name="memory")
@@ -178,7 +179,7 @@ def test_an_update_sets_the_last_day_of_all_that_would_outlive_it(memory: Memory
     assert memory.get_all(filters={"user_id": "ada"})["results"][0]["memory"] == "Ada likes cocoa"
 
 
-@pytest.mark.parametrize(
+@each(
     ("wrong", "why"),
     [
         ({"query": "  "}, "query: is blank"),

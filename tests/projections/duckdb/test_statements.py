@@ -14,6 +14,7 @@ from palimpsest.api.asynchronous import AsyncPalimpsest
 from palimpsest.cli.main import app
 from palimpsest.contracts.errors import PalimpsestError
 from palimpsest.projections.duckdb.queries import ensure_views, query
+from tests.tables import each
 
 SEGMENTS = "{store}/projections/segments"
 
@@ -126,7 +127,7 @@ def filled(text: str, folder: Path) -> str:
     )
 
 
-@pytest.mark.parametrize("text", FORBIDDEN)
+@each("text", FORBIDDEN)
 def test_a_query_reads_the_views_and_does_nothing_else(folder: Path, text: str) -> None:
     secret_rows = [{"a": 1}]  # DuckDB would read the variables of a caller
     with pytest.raises(PalimpsestError):
@@ -134,7 +135,7 @@ def test_a_query_reads_the_views_and_does_nothing_else(folder: Path, text: str) 
     assert secret_rows
 
 
-@pytest.mark.parametrize("text", ALLOWED)
+@each("text", ALLOWED)
 def test_a_select_of_any_form_is_answered(folder: Path, text: str) -> None:
     query(folder / "store" / "projections", filled(text, folder))
 

@@ -39,6 +39,13 @@ from palimpsest.server.problems import ProblemError, not_found
 
 PREFIX = "/mem0"
 MEMORY = "/v1/memories/{memory}/"
+OF_OLD_CLIENTS = (
+    ("POST", "/v1/memories/"),
+    ("GET", "/v1/memories/"),
+    ("POST", "/v1/memories/search/"),
+    ("POST", "/v2/memories/"),
+    ("POST", "/v2/memories/search/"),
+)
 Body = TypeVar("Body", bound=Model)
 
 
@@ -109,7 +116,14 @@ def routes(store: AsyncPalimpsest) -> list[BaseRoute]:
         route("GET", f"{MEMORY}history/", _history),
         route("DELETE", "/v1/memories/", _delete_all),
         route("GET", "/v1/entities/", _users),
+        *(route(method, path, _refuse_old_client) for method, path in OF_OLD_CLIENTS),
     ]
+
+
+async def _refuse_old_client(_asked: _Call) -> Row:
+    raise ProblemError(
+        404, "not_found", "this call is of an older client: upgrade to mem0ai 2 (on npm 3) or newer"
+    )
 
 
 async def _ping(_asked: _Call) -> Row:

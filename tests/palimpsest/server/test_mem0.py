@@ -51,6 +51,23 @@ def path_of(row: dict[str, Any], rest: str = "") -> str:
     return f"/mem0/v1/memories/{row['id']}/{rest}"
 
 
+def test_a_client_that_is_too_old_is_told_which_version_it_has_to_be(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        search = {"query": "pizza", **ADA}
+        for method, path, body in (
+            ("POST", "/mem0/v1/memories/", {"messages": PIZZA, **ADA}),
+            ("GET", "/mem0/v1/memories/?user_id=ada", None),
+            ("POST", "/mem0/v1/memories/search/", search),
+            ("POST", "/mem0/v2/memories/", {"filters": ADA}),
+            ("POST", "/mem0/v2/memories/search/", search),
+        ):
+            refused = await server.ask(method, path, body)
+            assert (refused.status_code, path) == (404, path)
+            assert "mem0ai 2" in refused.json()["detail"]
+
+    served(used)
+
+
 def test_what_the_user_says_is_remembered_once(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         assert (await answer(server, "GET", "/mem0/v1/ping/"))["user_email"] is None

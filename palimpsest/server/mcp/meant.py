@@ -1,7 +1,8 @@
 """Reads arguments as models write them, if they can mean only one thing.
 
-Models pass null for what they leave out, numbers and lists as text, and a whole object in place of
-the id that it contains. The schemas refuse these forms (docs/mcp.md), so they are read here.
+Models pass null for what they leave out, numbers and lists as text, whole numbers where a text is
+expected, and a whole object in place of the id that it contains. The schemas refuse these forms
+(docs/mcp.md), so they are read here.
 """
 
 from __future__ import annotations
@@ -57,8 +58,11 @@ def _left_out(takes: type[Strict], name: str, value: Any) -> bool:
 
 def _meant(takes: type[Strict], name: str, value: Any) -> Any:
     """Another form of a value that was refused; the value itself if there is none."""
-    is_list = _is_list(takes.model_fields[name].annotation)
-    if isinstance(value, str):
+    annotation = takes.model_fields[name].annotation
+    is_list = tuple in _kinds(annotation)
+    if type(value) is int and str in _kinds(annotation):
+        value = str(value)
+    elif isinstance(value, str):
         value = _parsed(value)
         if is_list and isinstance(value, str) and name != "messages":
             value = [bare for one in value.split(",") if (bare := one.strip(AROUND))]
@@ -69,10 +73,10 @@ def _meant(takes: type[Strict], name: str, value: Any) -> Any:
     return [value] if is_list and isinstance(value, dict) else value
 
 
-def _is_list(annotation: Any) -> bool:
-    """Whether a field takes a list, perhaps besides null."""
+def _kinds(annotation: Any) -> set[Any]:
+    """The types of values that a field takes; lists are tuples."""
     inner = (get_args(one)[0] if get_args(one) else one for one in get_args(annotation))
-    return any(get_origin(one) is tuple for one in (annotation, *inner))
+    return {get_origin(one) or one for one in (annotation, *inner)}
 
 
 def _parsed(text: str) -> Any:

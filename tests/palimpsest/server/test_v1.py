@@ -888,14 +888,13 @@ def _without_more(schema: Any) -> Any:
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    match value:
-        case dict():
-            yield value
-            for part in value.values():
-                yield from _objects(part)
-        case list():
-            for part in value:
-                yield from _objects(part)
+    if isinstance(value, dict):
+        yield value
+        value = value.values()
+    elif not isinstance(value, list):
+        return
+    for part in value:
+        yield from _objects(part)
 
 
 def test_openapi_is_read_by_generators_in_other_languages(served: Use[None]) -> None:

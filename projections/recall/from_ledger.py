@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from palimpsest.contracts.events import Vector
 from palimpsest.contracts.shown import Recalled
 from palimpsest.projections.base.vectors import decoded
-from palimpsest.projections.recall.collapse import DECIMALS
+from palimpsest.projections.recall.collapse import DECIMALS, Folding
 from palimpsest.projections.recall.hits import LOOKED_AT, Ranked, RecallOptions, hits, in_order
 from palimpsest.projections.recall.sayings import Sayings
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
@@ -42,6 +42,8 @@ FUSION = 60
 NOT_MENTIONED: Mapping[str, int] = MappingProxyType({})
 AT_ONCE = 256
 """Number of memories whose scores are read at once."""
+UNKNOWN = 0
+"""In place of the hash of a memory's kind (`Folding.kind`) that was not needed yet."""
 FEW_CHANGED = 4
 """If more than a quarter of the memories have changed, all are looked at again."""
 
@@ -66,6 +68,7 @@ class Recollection:
         self.dimension = dimension
         self.model = ledger.model
         self._sayings = Sayings(ledger.names)
+        self._kinds_by: tuple[tuple[str, ...], Folding | None] = (ledger.names, None)
         self._seen = -1
         self._known: dict[str, _Known] = {}
         self._rows: dict[int, range] = {}
@@ -78,6 +81,7 @@ class Recollection:
         self._statement_of = np.empty(0, np.intp)
         self._by = np.empty(0, np.intp)
         self._faces = np.empty(0, np.intp)
+        self._kinds = np.empty(0, np.int64)
 
     def recall(
         self,
@@ -98,6 +102,8 @@ class Recollection:
         def near(heads: Sequence[Memory], after: float, floor: float) -> list[Ranked]:
             start = 0 if mentioning else int(np.searchsorted(-scores[order], -after))
             found = self._near(heads, order[start : start + LOOKED_AT], floor)
+            if wanted.folding is not None:  # a diary has hundreds that differ in a figure
+                found = self._of_kinds(heads, found, wanted.folding)
             ranked = [Ranked(self._memories[number], float(scores[number])) for number in found]
             return sorted([*ranked, *others], key=in_order)
 
@@ -156,6 +162,17 @@ class Recollection:
         # Not by BLAS, which waits for its threads: 8 ms if the cores are busy.
         cosines = products(self._units[rows], theirs).max(axis=0)
         found: Numbers = numbers[cosines >= floor - NEARLY]
+        return found
+
+    def _of_kinds(self, heads: Sequence[Memory], numbers: Numbers, folding: Folding) -> Numbers:
+        """Those of `numbers` that are of the kind of one of the heads, and perhaps a few others."""
+        if self._kinds_by != (self.ledger.names, folding):
+            self._kinds_by = self.ledger.names, folding
+            self._kinds[:] = UNKNOWN
+        for number in numbers[self._kinds[numbers] == UNKNOWN].tolist():
+            self._kinds[number] = hash(folding.kind(self.ledger, self._memories[number]))
+        kinds = [hash(folding.kind(self.ledger, head)) for head in heads]
+        found: Numbers = numbers[(self._kinds[numbers] == np.array(kinds)[:, None]).any(axis=0)]
         return found
 
     def _scores(self, query: Query) -> Scores:
@@ -218,6 +235,7 @@ class Recollection:
         self._number_of.update((memory.id, number) for number, memory in moved)
         self._by += np.searchsorted(places, self._by, side="right")
         self._faces = np.insert(self._faces, places, -1)
+        self._kinds = np.insert(self._kinds, places, UNKNOWN)
 
     def _renew(self, looked_at: Mapping[int, _Known]) -> None:
         """Replace what is known about memories, by number."""
@@ -228,6 +246,7 @@ class Recollection:
         self._by = np.append(self._by[stay], np.array(by, np.intp))
         for number, known in looked_at.items():
             self._faces[number] = -1 if known.face is None else known.face
+            self._kinds[number] = UNKNOWN
 
     def _look_at_all(self) -> None:
         before, self._known = self._known, {}
@@ -246,6 +265,7 @@ class Recollection:
         counts = np.array([len(known.rows) for known in found], np.intp)
         speaks = (-1 if known.face is None else known.face for known in found)
         self._faces = np.fromiter(speaks, np.intp)
+        self._kinds = np.full(len(found), UNKNOWN)
         self._by = np.repeat(np.arange(len(found)), counts)
 
     def _looked_at(self, memory: Memory) -> _Known:

@@ -36,7 +36,8 @@ Frame = list[Fold]
 Near = Callable[[Sequence[Memory], float, float], Iterable[Ranked]]
 """Takes heads, a score and a floor; returns memories that score less, in order.
 
-They include every memory whose face has a cosine of `floor` or more to one of the heads.
+They include every memory whose face has a cosine of `floor` or more to one of the heads, and that
+is of the same kind as one of them.
 """
 
 Find = Callable[[str], Ranked | None]
@@ -120,7 +121,6 @@ def hits(
         for candidate in filter(gate.lets, _newest_of(newer.values(), find)):
             folds.add(candidate)
     for candidate in _the_rest(folds.all, left, wanted.folding, near):
-        # `may_take` first: a diary has hundreds of neighbours that differ in a figure.
         if folds.may_take(candidate) and gate.lets(candidate):
             folds.add(candidate, begins=False)
     groups = _together(ledger, _by_frame(ledger, folds.all, sayings), newer, names)

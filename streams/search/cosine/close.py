@@ -30,7 +30,8 @@ def nearest(
     if not size:
         return []
     dots, norms = rows.products(query.single), rows.norms[:size]
-    found = _hits(query, rows, _near(query, dots, norms, floor), floor, limit)
+    near = _near(query, dots, norms, floor)
+    found = _hits(query, rows, _contenders(query, rows, dots, near, limit), floor, limit)
     if best and not found:
         scale = norms * query.norm
         rough = np.divide(dots, scale, out=np.zeros(size), where=scale > 0)
@@ -57,6 +58,24 @@ def _near(
     bar = floor - HALF_STEP - _error(query)
     near: NDArray[np.bool_] = dots >= norms * (bar * query.norm)
     return near.nonzero()[0]
+
+
+def _contenders(
+    query: SearchVector,
+    rows: VectorRows,
+    dots: NDArray[np.float32],
+    near: NDArray[np.intp],
+    limit: int,
+) -> NDArray[np.intp]:
+    """The living rows among these that may be the best `limit` of them, by their products."""
+    near = near[rows.living[near]]
+    if len(near) <= limit:
+        return near
+    scale = rows.norms[near] * query.norm
+    rough = np.divide(dots[near], scale, out=np.zeros(len(near)), where=scale > 0)
+    bar = np.partition(rough, -limit)[-limit] - 2 * (HALF_STEP + _error(query))
+    few: NDArray[np.intp] = near[rough >= bar]
+    return few
 
 
 def _error(query: SearchVector) -> float:

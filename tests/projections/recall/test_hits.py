@@ -12,7 +12,7 @@ from palimpsest.projections.recall.collapse import Folding
 from palimpsest.projections.recall.from_ledger import Recollection
 from palimpsest.projections.recall.hits import RecallOptions
 from palimpsest.streams.core.ledger import Ledger, Memory
-from tests.streams.core.spec import ASK, PLAIN, History, given, retract
+from tests.streams.core.spec import ASK, PLAIN, TAKE, History, given, retract
 from tests.streams.dedupe.test_by_tokens import at
 
 CATS = "two cats sleep near the stove"
@@ -70,3 +70,33 @@ def test_of_a_diary_of_one_value_no_two_are_compared(monkeypatch: pytest.MonkeyP
     found = recalled(history, replace(FOLDED, k=31))
     assert [one["folded"] for one in found if one["folded"]] == [[history.id("b")]]
     assert compared == [(CATS, SAME)]
+
+
+def test_what_memories_of_a_kind_share_is_read_anew_for_other_names_and_another_policy() -> None:
+    """The kinds of memories are kept for the next question."""
+    history = given(at("a", "I own two cats", 0), at("b", "Ada owns two cats", 1))
+    kept = Recollection(history.ledger, 2)
+    unlike = Folding(PLAIN.model_copy(update={"checks": ()}))
+    for names, folding, folded in (
+        ((), Folding(PLAIN), []),
+        (("Ada", "I"), Folding(PLAIN), ["b"]),
+        (("Ada", "I"), unlike, []),
+        (("Ada", "I"), Folding(PLAIN), ["b"]),
+        ((), Folding(PLAIN), []),
+    ):
+        history.ledger.names = names
+        query = np.array([1.0, 0.0], np.float32)
+        [found] = kept.recall(query, RecallOptions(1, folding=folding), ())
+        assert found["folded"] == [*map(history.id, folded)]
+
+
+def test_what_memories_of_a_kind_share_is_read_anew_if_another_text_speaks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("palimpsest.projections.recall.from_ledger.FEW_CHANGED", 0)
+    history = given(at("a", CATS, 0), at("b", "two cats sleep near the door", 1))
+    kept, query = Recollection(history.ledger, 2), np.array([1.0, 0.0], np.float32)
+    wanted = replace(FOLDED, k=1)
+    assert [one["folded"] for one in kept.recall(query, wanted, ())] == [[]]
+    history.do(at("c", SAME, 1, {"b": TAKE}))
+    assert [one["folded"] for one in kept.recall(query, wanted, ())] == [[history.id("b")]]

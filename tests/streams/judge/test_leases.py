@@ -128,6 +128,18 @@ def test_an_answer_that_arrives_as_the_process_stops_is_paid_for_once(
     assert (verdict.answer, verdict.calls) == (ORDERS[ask][-1], len(ORDERS[ask]))
 
 
+def test_an_unusable_answer_that_arrives_as_the_process_stops_is_not_asked_for_again(
+    asking: Asking,
+) -> None:
+    asking.server.always = Fault(delay=0.3, change=lambda message: message | {"content": []})
+
+    async def stop(judge: Judge) -> None:
+        await interrupt(asking, judge.compare([CHANGED]))
+
+    asking.by(stop)
+    assert asking.server.calls == 1
+
+
 def test_an_answer_that_arrives_before_a_stopped_verifier_closes_is_recorded_later(
     asking: Asking,
 ) -> None:

@@ -142,11 +142,15 @@ def _latin(lows: Sequence[str], kinds: Sequence[Kind]) -> Iterator[Key]:
             of_days = _DAYS.issuperset(value)
             if start < _BEGINS and not of_days and not (counts and verb_first):
                 break
-            said = sum(low[0].isalpha() and low not in _LIGHT for low in around)
             adds = not (counts or _ADDING.isdisjoint(around))
-            follows_and = start > 0 and lows[start - 1] in AND
-            if said + verb_first >= FEWEST and not adds and not follows_and:
+            if adds or (start > 0 and lows[start - 1] in AND):
+                continue
+            if sum(map(_says_something, around)) + verb_first >= FEWEST:
                 yield ("latin", *lows[:start], "", *lows[stop:])
+
+
+def _says_something(low: str) -> bool:
+    return low[0].isalpha() and low not in _LIGHT
 
 
 def _length(value: Sequence[str]) -> int:

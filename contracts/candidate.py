@@ -63,7 +63,7 @@ def _is_blank(value: str) -> bool:
 
 
 def not_blank(value: str) -> str:
-    """The text, if something in it is visible; else ValueError."""
+    """The text; ValueError if it is blank, has a NUL character or is not valid Unicode."""
     if value.isascii() and value.isprintable() and value and not value.isspace():
         return value  # the usual case; the rest takes a microsecond more
     if "\x00" in value:

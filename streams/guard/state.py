@@ -7,6 +7,7 @@ lead*, so that a change shares its frame with what held before (docs/guard.md, F
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from palimpsest.contracts.patterns import compile_later
 from palimpsest.streams.guard.data.change_words import LEADS_TO, SINCE
@@ -26,6 +27,7 @@ _DOING = compile_later(r" (?:is|are) ([a-z]+ing)(?= [^ ])")
 _LEADS = [(compile_later(rf" (?:{told})(?= )"), f" {state}") for told, state in LEADS_TO.items()]
 _EMPLOYER = "'s employer is "
 _DOUBLED = compile_later(r"[^aeiou]*[aeiou][^aeiouwxy]")
+_MAY_DOUBLE = compile_later(r".*[^aeiou][aeiou][^aeiouwxy]")
 _ONE_CLAUSE = compile_later(r"[^,;:?]*")
 
 
@@ -66,11 +68,20 @@ def as_state(said: str, who: str) -> str:
     return said
 
 
-def _participle(base: str) -> str:
-    """The present participle of a verb: *running*."""
+def _participles(base: str) -> Iterator[str]:
+    """The present participle of a verb: *running*; both forms if stress decides: *beginning*."""
     if base.endswith("e") and not base.endswith("ee"):
-        return base[:-1] + "ing"
-    return base + (base[-1] if _DOUBLED.fullmatch(base) else "") + "ing"
+        yield base[:-1] + "ing"
+        return
+    if _MAY_DOUBLE.fullmatch(base):
+        yield base + base[-1] + "ing"
+    if not _DOUBLED.fullmatch(base):
+        yield base + "ing"
 
 
-_SIMPLE = {_participle(base): simple for base, simple in THIRD.items() if base not in ("go", "do")}
+_SIMPLE = {
+    participle: simple
+    for base, simple in THIRD.items()
+    if base not in ("go", "do")
+    for participle in _participles(base)
+}

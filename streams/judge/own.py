@@ -67,7 +67,7 @@ class OwnJudge:
         answer, probability = said if isinstance(said, tuple) and len(said) == 2 else (said, None)
         sound = probability is None or is_probability(probability)
         usable = sound and isinstance(answer, str) and answer in allowed and answer != "compose"
-        reason = "the function gave no answer that the policy asks for"
+        reason = "the function gave no usable answer"
         return Verdict(
             neighbour_id=pair.older.candidate_id,
             answer=cast("Answer", answer) if usable else "unusable",

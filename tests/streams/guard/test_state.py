@@ -20,6 +20,10 @@ NAMES = ("Ada", "the user", "I")
     ("text", "said"),
     [
         ("I'm running the shop as of May.", "The user runs the shop."),
+        ("I'm beginning a course.", "The user begins a course."),
+        ("Ada is transferring to Leeds.", "The user transfers to Leeds."),
+        ("Ada is travelling to Leeds.", "The user travels to Leeds."),
+        ("Ada is visiting Leeds.", "The user visits Leeds."),
         ("These days, Ada plays chess.", "The user plays chess."),
         ("Ada has become a nurse.", "The user is a nurse."),
         ("My weight is down to 61 kg.", "The user's weight is 61 kg."),

@@ -63,7 +63,7 @@ def test_its_answer_is_recorded_as_a_models(memories: Palimpsest) -> None:
 def test_what_it_may_not_say_decides_nothing(memories: Palimpsest, said: Any) -> None:
     told = memories.ask_judge(judge=lambda _older, _newer: said)
     assert (told["outcomes"], told["waiting"]) == ({}, 1)
-    assert told["left"] == {"the function gave no answer that the policy asks for": 1}
+    assert told["left"] == {"the function gave no usable answer": 1}
 
 
 def test_what_it_raises_is_raised_and_the_question_waits(memories: Palimpsest) -> None:

@@ -408,7 +408,8 @@ class TakenBack(TypedDict, total=False):
     """The answer to an undo or a redo by id: that of the request that the id stands for.
 
     The keys are those of `Undone`, `Unmerged`, `PutBack`, `Apart`, `NewExpiry`, `Restorations`,
-    `Retractions` or `Reinstatements`. The server adds a `token` to a dry run, for the call that acts.
+    `Retractions` or `Reinstatements`. The server adds a `token` to a dry run, for the call that
+    acts.
     """
 
     token: str

@@ -354,8 +354,9 @@ def test_wrong_arguments_raise_our_errors(shared: Palimpsest, name: str, argumen
 def test_recall_refuses_what_is_out_of_range(
     shared: Palimpsest, argument: str, wrong: float
 ) -> None:
+    given: dict[str, Any] = {argument: wrong}
     with pytest.raises(UsageError, match=argument):
-        shared.recall("ada", "Oslo", **{argument: wrong})
+        shared.recall("ada", "Oslo", **given)
 
 
 def refusals(store: Palimpsest) -> dict[str, str]:

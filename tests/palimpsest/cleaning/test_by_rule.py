@@ -105,7 +105,6 @@ POLICIES = st.builds(
 """Policies whose every join asks the guard, with thresholds between the sentences' scores."""
 
 
-@settings(max_examples=examples(200))
 @given(st.lists(CLOSE | SENTENCES | LONG, max_size=6), st.sampled_from((1, 2)), POLICIES)
 def test_few_texts_join_as_the_writer_joins_them(
     rows: list[str], scopes: int, policy: Policy

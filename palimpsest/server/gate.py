@@ -287,11 +287,15 @@ def _escaped(head: Message, body: Message) -> tuple[Message, Message]:
 def document_of(scope: Scope, body: bytes) -> Any:
     """Parse a JSON body; None for an empty body, and for any other content type.
 
-    Raises ProblemError: 400 if it is not JSON or too deep, 413 if it has too many values.
+    Raises ProblemError: 400 if it is compressed, not JSON or too deep, 413 if it has too many
+    values.
     """
-    kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
+    headers = Headers(scope=scope)
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if not body or kind not in ("application/json", "application/merge-patch+json"):
         return None
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        raise ProblemError(400, "bad_request", "the body must not be compressed")
     try:
         found = read_json(body)
     except orjson.JSONDecodeError as error:

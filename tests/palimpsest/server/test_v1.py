@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -630,6 +631,19 @@ def test_why_is_recorded_of_whatever_is_taken_back(served: Use[None]) -> None:
             ("ada", "she left"),
             ("grace", "she came back"),
         ]
+
+    served(used)
+
+
+def test_a_compressed_body_is_refused_in_words(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        async with server.client("ada") as client:
+            refused = await client.post(
+                MEMORIES,
+                content=gzip.compress(b'{"text": "Ada sings"}'),
+                headers={"content-type": "application/json", "content-encoding": "gzip"},
+            )
+        assert (refused.status_code, "compressed" in refused.json()["detail"]) == (400, True)
 
     served(used)
 

@@ -144,8 +144,8 @@ class JudgeWorker:
     async def run(self, stop: asyncio.Event, *, once: bool = False) -> Tally:
         """Run until `stop` is set, or with `once` until no question is pending.
 
-        Answered questions are delivered before it returns or raises. The next worker takes the
-        questions in progress again; their verdicts, once paid for, are cached.
+        Answered questions are delivered before it returns or raises UsageError, if their source can
+        be reached. The next worker takes all others again; verdicts once paid for are cached.
         """
         stopping = asyncio.create_task(stop.wait())
         try:

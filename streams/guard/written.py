@@ -67,9 +67,9 @@ _UNEVENLY = compile_later(
     rf"|\b(?:{any_of(OF_A_DAY)}) every "
     rf"|\b(?:an?|one|once|twice|[0-9]+|{any_of(en.NUMBERS)})\b.* every weekend"
 )
-"""*Every weekend* is not always *on weekends*. *Doesn't work every weekend* leaves some on which she
-works; so does *agreed to work on weekends*. *Is busier every weekend* compares each with the one
-before, *reads a book every weekend* counts books, and *plans every weekend* is about weekends."""
+"""*Every weekend* is not always *on weekends*. *Doesn't work every weekend* leaves some on which
+somebody works; so does *agreed to work on weekends*. *Is busier every weekend* compares each with
+the one before, *reads a book every weekend* counts books, *plans every weekend* is about them."""
 _DAILY = compile_later(rf"{_OFTEN} (daily|weekly|monthly)\b")
 _SUM_DAILY = compile_later(rf"{_AMOUNT} (daily|weekly|monthly)(?=\Z| for | in )")
 _TAKES_DAILY = compile_later(r"( takes .+) daily\Z")

@@ -321,8 +321,9 @@ class UpdateRequest(Request[Updated]):
 
     `memory_id` is the id of any member; if `owner_id` is given, it must be that owner's. `expect`
     is a version of the memory, or the candidate that speaks for it: the update is refused if the
-    memory has changed since. `merge`: if another memory already has the text, join the two. Fields
-    you omit, such as `metadata`, are copied from the old text. `source` is the new candidate's.
+    memory has changed since. `merge`: if another memory already has the text, join the two. The
+    new text keeps the other fields of the old one, and its `metadata` if you give none, but not its
+    `session_id` and `occurred_at`. `source` is the new candidate's.
     """
 
     request: Literal["update"] = "update"

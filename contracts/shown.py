@@ -316,3 +316,5 @@ class DecisionRow(TypedDict):
     event: str
     cause: str | None
     consequence_of: str | None
+    differs: list[str] | None
+    folded: bool | None

@@ -85,7 +85,7 @@ def _home_of(text: str, ledger: Ledger, entry: Entry) -> str | None:
 
 def _command(executor: Executor, ledger: Ledger, request: UpdateRequest, entry: Entry) -> Update:
     """The command that adds the text as a candidate of the memory's scope."""
-    # Omitted fields are copied from the candidate that spoke until now.
+    # Fields that the request does not have are copied from the candidate that spoke until now.
     was = entry.memory.face.speaker.fields
     prepared = prepare(
         Candidate(

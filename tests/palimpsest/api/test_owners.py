@@ -11,6 +11,7 @@ import pytest
 
 from palimpsest import InvalidInputError, Palimpsest, RefusedError, Selection, UsageError
 from palimpsest.api.agent import Agent
+from palimpsest.contracts.shown import DecisionRow
 
 UNKNOWN = ("unknown_candidate", "unknown_decision")
 
@@ -214,6 +215,12 @@ def test_an_agents_candidate_is_a_text_or_a_mapping(memories: Palimpsest, given:
     for call in (ada.submit, ada.check):
         with pytest.raises(UsageError, match="a candidate should be a text"):
             call(given)
+
+
+def test_a_row_of_a_decision_has_the_keys_of_its_type(memories: Palimpsest) -> None:
+    memories.submit({"owner_id": "ada", "text": "Ada sails"})
+    [row] = memories.decisions()
+    assert row.keys() == DecisionRow.__required_keys__
 
 
 MOMENTS = ("2026-01-01", "2026-01-01T00:00", "2026-01-01T01:00:00+01:00", "2026-01-01T00:00:00Z")

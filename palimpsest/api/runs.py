@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Unpack
+from typing import Annotated, Any, Unpack, cast
 
 from pydantic import Field
 
@@ -46,7 +46,6 @@ from palimpsest.jobs.judge_on_demand import JudgeOnDemand
 from palimpsest.jobs.questions import TableQuestions, TableReading, call_here
 from palimpsest.jobs.review import review
 from palimpsest.queries.ids import require_owned
-from palimpsest.streams.core.text import verbatim_hash
 from palimpsest.streams.embedder import EmbedderSettings, EmbedFunction, Progress, ignore_progress
 from palimpsest.streams.judge.batching import PATIENCE_SECONDS, Batcher, BatchSettings
 from palimpsest.streams.judge.own import JudgeFunction
@@ -109,24 +108,27 @@ class Runs(Statements):
         """
         require_owned(self._reader, owner_id, decision_id, existing_id)
         name, asked = _named("different", decision_id, existing_id)
-        apart = event_id(name, "separate")
-        answered: Apart | Restorations | Unmerged | None = self._answered(name, asked)
-        if answered is not None:
-            if self._reader.log.of_request(apart):
-                answered.pop("undo", None)
-            return answered
-        row = review_queue.question_about(self._reader, decision_id, existing_id)
-        with name_request(name, asked):
-            if row["waits_as"] == "pending":
-                return self.separate(row["existing_id"], row["candidate_id"], **attribution)
-            if row["waits_as"] != "forgotten":
-                return self.unmerge(decision_id=decision_id, by="person", **attribution)
-            back = self.restore(Selection(candidate_id=row["candidate_id"]), **attribution)
-        if verbatim_hash(row["new_text"]) != verbatim_hash(row["existing_text"]):
-            with name_request(apart):
-                self.separate(row["existing_id"], row["candidate_id"], **attribution)
-            back.pop("undo", None)
-        return back
+        answer: Any = self._answered(name, asked)
+        if answer is None:
+            row = review_queue.question_about(self._reader, decision_id, existing_id)
+            with name_request(name, asked):
+                if row["waits_as"] == "pending":
+                    return self.separate(row["existing_id"], row["candidate_id"], **attribution)
+                if row["waits_as"] != "forgotten":
+                    return self.unmerge(decision_id=decision_id, by="person", **attribution)
+                answer = self.restore(Selection(candidate_id=row["candidate_id"]), **attribution)
+        for candidate_id in answer.get("restored", ()):  # also if the call before ended here
+            if not self._is_same_text(decision_id, existing_id, candidate_id):
+                with name_request(event_id(name, "separate"), asked):
+                    self.separate(existing_id, candidate_id, **attribution)
+                answer.pop("undo", None)
+        return cast("Apart | Restorations | Unmerged", answer)
+
+    def _is_same_text(self, decision_id: str, *pair: str) -> bool:
+        owner_id = self._reader.log.owner_of(decision_id)
+        assert owner_id is not None, "the decision has been reviewed"
+        entries = self._reader.ledger(owner_id).entries
+        return len({entries[candidate_id].distinct.hash for candidate_id in pair}) == 1
 
     def dedupe(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NoReturn
 from unittest.mock import ANY
 from uuid import uuid4
 
@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.cli.main import app
-from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.events import Rank, Reversed
 from palimpsest.contracts.evidence import Answer, Verdict
 from palimpsest.contracts.requested import name_request
@@ -516,6 +516,30 @@ def test_an_answer_delivered_again_is_answered_as_it_was(
         with pytest.raises(RefusedError, match="id_conflict"):
             other(*pair(row))
     assert ada.store.next_review(owner_id=ada.name) is None
+
+
+def test_an_answer_that_was_interrupted_is_completed_when_it_is_delivered_again(
+    ada: Speaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada.under(STORE_TIME)
+    [gone] = ada.say(FORGOTTEN)
+    forgotten = ada.store.forget(gone)
+    ada.say(REWORDED)
+    row = next_question(ada)
+
+    def interrupted(*_: object, **__: object) -> NoReturn:
+        raise TransientError("the process that decides has ended")
+
+    with name_request(str(uuid4())):
+        with monkeypatch.context() as broken:
+            broken.setattr(ada.store, "separate", interrupted)
+            with pytest.raises(TransientError):
+                ada.store.review_different(*pair(row), because="before")
+        assert "undo" not in ada.store.review_different(*pair(row), because="after")
+        assert "undo" not in ada.store.review_different(*pair(row))
+    assert len(ada.rows("separations")) == 1
+    ada.store.restore(forgotten=forgotten["forgotten"])
+    assert ada.faces() == sorted((FORGOTTEN, REWORDED)), "a person said that they are two"
 
 
 def test_what_a_person_cannot_tell_is_skipped(ada: Speaker) -> None:

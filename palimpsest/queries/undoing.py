@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn, TypeVar, cast
 from uuid import UUID
 
 from palimpsest.backends.reader import Reader
-from palimpsest.contracts.answers import Done
+from palimpsest.contracts.answers import Done, result
 from palimpsest.contracts.errors import RefusedError, no_such_id
 from palimpsest.contracts.events import (
     RANKS,
@@ -203,13 +203,14 @@ def _recorded(reader: Reader, way: Way, some_id: str) -> AnyEvent | None:
         return None
     if (found := reader.log.find(some_id)) is not None:
         return found.event
-    events = [recorded.event for recorded in reader.log.of_request(some_id)]
-    if not events:
+    recorded = reader.log.of_request(some_id)
+    if not recorded:
         return None
     # A cluster's partitions answer one by one: some may have had nothing to do, or refused.
+    events = [one.event for one in recorded]
     event = next((one for one in events if not isinstance(one, Refused | Unchanged)), events[0])
     if isinstance(event, Joined | Restored | Reinstated | Reversed | Redecided | Retracted):
-        match way, reader.answered(some_id):
+        match way, result(answer_of(reader.log, recorded, with_texts=False)):
             case (
                 "undo",
                 {"reinstated": _, "decision_id": decision_id} | {"reinstated": [decision_id]},
@@ -262,7 +263,7 @@ def _owner_of(reader: Reader, event: AnyEvent, request_id: str) -> str:
 def _owners_of(reader: Reader, request_id: str) -> Iterator[str]:
     """The owners about whom a request hid or un-merged something, each once."""
     recorded = reader.log.of_request(request_id)
-    answer = answer_of(reader.log, recorded) if recorded else None
+    answer = answer_of(reader.log, recorded, with_texts=False) if recorded else None
     match answer:
         case Done({"reversed": list(ids)} | {"retracted": list(ids)}):
             named = (
@@ -555,7 +556,7 @@ class _Naming:
         """The request that forgot a candidate by undoing its restoration; None if none did."""
         cause = "" if entry.forgotten is None else entry.forgotten.cause
         recorded = self._log.of_request(cause) if cause else []
-        answer = answer_of(self._log, recorded) if recorded else None
+        answer = answer_of(self._log, recorded, with_texts=False) if recorded else None
         return cause if isinstance(answer, Done) and "retracted" in answer.result else None
 
     def _setting_expiry(

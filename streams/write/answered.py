@@ -107,15 +107,16 @@ def earlier_outcomes(writer: Writer, submission: Submission) -> list[Outcome] | 
             return [OTHER_REQUEST] * submission.rows
 
 
-def answer_of(log: Log, recorded: Sequence[Recorded]) -> Answer:
+def answer_of(log: Log, recorded: Sequence[Recorded], *, with_texts: bool = True) -> Answer:
     """The answer to a request, from its recorded events.
 
-    A store that followed a cluster may have an answer from each partition.
+    A store that followed a cluster may have an answer from each partition. Without texts, an answer
+    names its memories only by their ids, and no owner's history is read for it.
     """
-    return merged([_answer_of(log, event) for event in recorded])
+    return merged([_answer_of(log, event, with_texts=with_texts) for event in recorded])
 
 
-def _answer_of(log: Log, recorded: Recorded) -> Answer:
+def _answer_of(log: Log, recorded: Recorded, *, with_texts: bool) -> Answer:
     first = recorded.event
     kept = orjson.loads("".join(_parts(log, first)))
     match first:
@@ -126,6 +127,8 @@ def _answer_of(log: Log, recorded: Recorded) -> Answer:
     if "done" not in kept:
         return from_json(kept)
     done: JsonObject = kept["done"]
+    if not with_texts:
+        return Done(done)
     if "memories" in done:
         with _as_of(log, recorded, kept["events"]) as ledger:
             done["memories"] = pictures([ledger.entries[memory] for memory in done["memories"]])

@@ -146,9 +146,9 @@ class Settings(BaseSettings):
 
 
 _ALIKE = 0.8
-"""At least this similar to a setting's name, a variable is taken for a misspelling of it."""
-_OF_KUBERNETES = "service"
-"""The name of a variable that Kubernetes sets in every pod beside a service called `palimpsest`."""
+"""At least this similar to a setting's variable, another is taken for a misspelling of it."""
+_OF_SERVICE = "_SERVICE_HOST"
+"""The end of a variable that Kubernetes sets in every pod for each service beside it."""
 
 
 def _tables() -> dict[str, type[BaseModel]]:
@@ -167,18 +167,18 @@ def _misspelt() -> Iterator[str]:
     Others belong to other programs. A wrong key of a table is found when the table is read.
     """
     tables = _tables()
+    known = [name for name in Settings.model_fields if name not in tables]
+    known += [f"{name}_{key}" for name, table in tables.items() for key in table.model_fields]
+    services = [one.removesuffix(_OF_SERVICE) for one in os.environ if one.endswith(_OF_SERVICE)]
+    of_services = tuple(f"{one}_{of}" for one in services for of in ("SERVICE", "PORT"))
     for variable, value in os.environ.items():
         name = variable.lower().removeprefix(PREFIX.lower())
-        of_table, _, key = name.partition("_")
-        if not (value and variable.upper().startswith(PREFIX)) or of_table == _OF_KUBERNETES:
+        if not (value and variable.upper().startswith(PREFIX)) or variable.startswith(of_services):
             continue
-        if name in Settings.model_fields or of_table in tables:
+        if name in Settings.model_fields or name.partition("_")[0] in tables:
             continue
-        near = get_close_matches(name, Settings.model_fields, 1, _ALIKE)
-        if key and not near:
-            near = [f"{table}_{key}" for table in get_close_matches(of_table, tables, 1, _ALIKE)]
-        for one in near:
-            yield f"there is no {variable}: the setting is {PREFIX}{one.upper()}"
+        for meant in get_close_matches(name, known, 1, _ALIKE):
+            yield f"there is no {variable}: the setting is {PREFIX}{meant.upper()}"
 
 
 def _not_json() -> Iterator[str]:

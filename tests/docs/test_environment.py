@@ -171,7 +171,9 @@ def test_a_wrong_value_is_named_at_every_door(
             call()
 
 
-@pytest.mark.parametrize("name", ["TOKEN", "OWNER", "DEBUG", "SERVICE_HOST", "PORT", "PORT_80_TCP"])
+@pytest.mark.parametrize(
+    "name", ["TOKEN", "OWNER", "DEBUG", "PORT", "SERVER", "SERVER_URL", "SCHEDULER_ENABLED"]
+)
 def test_other_variables_with_our_prefix_are_left_alone(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,9 +181,34 @@ def test_other_variables_with_our_prefix_are_left_alone(
     assert read_settings() == Settings()
 
 
+@pytest.mark.parametrize("service", ["", "SERVER_", "JUDGES_"])
+def test_what_kubernetes_sets_for_a_service_is_left_alone(
+    service: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = f"{PREFIX}{service}PORT"
+    for name in (
+        f"{PREFIX}{service}SERVICE_HOST",
+        f"{PREFIX}{service}SERVICE_PORT",
+        f"{PREFIX}{service}SERVICE_PORT_HTTP",
+        port,
+        f"{port}_8000_TCP",
+        f"{port}_8000_TCP_ADDR",
+        f"{port}_8000_TCP_PORT",
+        f"{port}_8000_TCP_PROTO",
+    ):
+        monkeypatch.setenv(name, "x")
+    assert read_settings() == Settings()
+
+
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("STOER", "STORE"), ("WEBPORT", "WEB_PORT"), ("JUGDE_API_KEY", "JUDGE_API_KEY")],
+    [
+        ("STOER", "STORE"),
+        ("WEBPORT", "WEB_PORT"),
+        ("JUGDE_BASE_URL", "JUDGE_BASE_URL"),
+        ("SERVER_PORT", "SERVE_PORT"),
+        ("EMBEDDING_MODEL", "EMBEDDER_MODEL"),
+    ],
 )
 def test_a_misspelt_variable_is_named_with_the_setting(
     name: str, meant: str, monkeypatch: pytest.MonkeyPatch

@@ -24,6 +24,7 @@ from palimpsest.streams.extract.conversation import (
     text_of,
 )
 from palimpsest.streams.extract.extract import Extraction, extract, statements
+from palimpsest.streams.home_path import expand_home
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.settings import JudgeSettings
 
@@ -139,7 +140,7 @@ def transcript_candidates(
     candidates verbatim: before an agent's context is compacted, too much is better than nothing.
     Raises UsageError for a line that is not a message, OSError if the file cannot be read.
     """
-    lines = transcript.expanduser().read_bytes().splitlines()
+    lines = expand_home(transcript).read_bytes().splitlines()
     messages, rows = read_conversation(lines), list[dict[str, Any]]()
     if not messages:
         return [], []

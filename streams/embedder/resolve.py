@@ -11,6 +11,7 @@ from palimpsest.streams.embedder.formats.model_files import ModelFiles
 from palimpsest.streams.embedder.formats.model_folder import read_model_folder
 from palimpsest.streams.embedder.formats.packed_model import read_packed_model
 from palimpsest.streams.embedder.hub import fetch
+from palimpsest.streams.home_path import expand_home
 
 MULTILINGUAL_MODEL = "multilingual-e5-small"
 """The model of the extra `multilingual`."""
@@ -45,7 +46,7 @@ def locate(model: str) -> tuple[str, Path | None]:
     A path is used directly, under the folder's name; any other name is looked up among the
     installed packages. Raises ModelNotFound if a path is not a folder.
     """
-    path = Path(model).expanduser()
+    path = expand_home(model)
     if path.is_dir():
         return path.resolve().name, path
     if path.is_absolute() or model.startswith((".", "~")):

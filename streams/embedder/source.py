@@ -12,6 +12,7 @@ from palimpsest.streams.embedder.background import Embedder
 from palimpsest.streams.embedder.contract import DEFAULT_MODEL, Engine, EngineMissing, ModelNotFound
 from palimpsest.streams.embedder.function_engine import EmbedFunction, FunctionEngine
 from palimpsest.streams.embedder.settings import EmbedderSettings
+from palimpsest.streams.home_path import expand_home
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class EmbedderSource:
         if self.model not in {None, in_force} and in_force is not None:
             return model_mismatch(in_force, self.model)
         path = self.configured
-        if self.given is None and path and _is_path(path) and not Path(path).expanduser().is_dir():
+        if self.given is None and path and _is_path(path) and not expand_home(path).is_dir():
             return (
                 f"the configured model, the folder {path}, is not there: put the model's files"
                 " back, or set `model` (PALIMPSEST_MODEL) to where they are"
@@ -94,7 +95,7 @@ def model_mismatch(in_force: str, configured: str | None) -> str:
 
 def model_name(model: str) -> str:
     """The name that the log records for a model, given its folder or name."""
-    path = Path(model).expanduser()
+    path = expand_home(model)
     if path.is_dir() or _is_path(model):
         return path.resolve().name
     return model.removeprefix("sentence-transformers/")

@@ -20,6 +20,7 @@ from palimpsest.cli.invocation import Invocation, invocation
 from palimpsest.contracts.errors import PalimpsestError, UsageError
 from palimpsest.contracts.extras import missing_extra
 from palimpsest.process.signals import stop_event
+from palimpsest.streams.home_path import expand_home
 
 if TYPE_CHECKING:
     from palimpsest.server.endpoint import Endpoint
@@ -167,7 +168,7 @@ def _configuration(call: Invocation, client: Client, owner: str) -> dict[str, An
 def _given(call: Invocation) -> list[str]:
     """The given options that name a cluster and a model; a model's folder by its whole path."""
     model = call.model
-    if model and (folder := Path(model).expanduser()).is_dir():
+    if model and (folder := expand_home(model)).is_dir():
         model = str(folder.absolute())
     given = {"--bootstrap": call.bootstrap, "--prefix": call.prefix, "--model": model}
     return [word for name, value in given.items() if value for word in (name, value)]

@@ -253,8 +253,9 @@ def test_of_an_answer_in_another_form_the_rest_is_captured_or_what_users_stated(
     assert context(ran).startswith("Auto-captured 2 memories")
 
 
-def test_a_transcript_that_is_not_there_stops_nobody(line: CommandLine, tmp_path: Path) -> None:
-    call = {"session_id": "s-1", "transcript_path": str(tmp_path / "none.jsonl")}
+@pytest.mark.parametrize("path", ["none.jsonl", "~nobody-here/chat.jsonl"])
+def test_a_transcript_that_is_not_there_stops_nobody(line: CommandLine, path: str) -> None:
+    call = {"session_id": "s-1", "transcript_path": path}
     ran = line("hook", "pre-compact", *PATIENT, stdin=json.dumps(call))
     assert (ran.status, context(ran)) == (0, hook.FAILED)
     assert "No such file" in ran.err

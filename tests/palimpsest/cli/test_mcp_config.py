@@ -36,6 +36,12 @@ def test_a_configuration_has_absolute_paths(
     assert "Speak MCP" in ran.stdout
 
 
+def test_a_model_in_the_home_folder_of_nobody_is_named_as_it_is(palimpsest: CommandLine) -> None:
+    told = palimpsest.bare("--model", "~nobody-here/e5", "mcp", "config", "claude")
+    words = server_in(told.document, "claude")["args"]
+    assert words[words.index("--model") + 1] == "~nobody-here/e5"
+
+
 @pytest.mark.parametrize(
     ("client", "file"),
     [("claude", ".mcp.json"), ("cursor", "~/.cursor/mcp.json"), ("vscode", ".vscode/mcp.json")],

@@ -28,6 +28,7 @@ from palimpsest.streams.embedder.onnx.bert_graph import BertGraph, BertShape
 from palimpsest.streams.embedder.onnx.engine import OnnxEngine
 from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir, graph_of
 from palimpsest.streams.embedder.resolve import locate
+from palimpsest.streams.embedder.source import EmbedderSource
 
 Copied = Callable[..., Path]
 TEXTS = ["She lives in Berlin.", "tea", "The kettle is broken again, and so is the stove."]
@@ -216,9 +217,12 @@ def test_a_text_has_no_more_tokens_than_the_model_has_positions(
     assert read_model_folder("m", copied(sentence_bert_config=settings)).max_length == length
 
 
-def test_a_missing_folder_is_not_found() -> None:
+@pytest.mark.parametrize("folder", ["./no-such-folder", "~nobody-here/e5"])
+def test_a_missing_folder_is_not_found(folder: str) -> None:
+    source = EmbedderSource(load_engine, folder)
+    assert "is not there" in (source.why_not(None) or "")
     with pytest.raises(ModelNotFound, match="no folder"):
-        load_engine("./no-such-folder")
+        load_engine(folder)
 
 
 @pytest.mark.parametrize("model", ["someone/no-such-model", "no such model!"])

@@ -280,6 +280,21 @@ def test_every_text_can_be_read_and_read_again(text: str, begins: str) -> None:
     assert once is None or called_alike(once, NAMES) == once
 
 
+@each(
+    ("one", "other"),
+    [
+        ("I say 李雷 lost my job.", "Ada says 李雷 lost her job."),
+        ("I say დავით lost my job.", "Ada says დავით lost her job."),
+        ("Ada likes tea more than 李雷.", "Ada prefers tea to 李雷."),
+        ("Ada takes her coffee with 李雷.", "Ada drinks her coffee with 李雷."),
+        ("Ada makes 李雷 cook every Sunday.", "Ada makes 李雷 cook on Sundays."),
+    ],
+)
+def test_others_may_have_names_in_scripts_without_capitals(one: str, other: str) -> None:
+    older, newer = (read(text, names=NAMES, model="multilingual-e5-small") for text in (one, other))
+    assert not passes(older, newer)
+
+
 def test_the_model_need_not_know_a_name_that_is_left_out() -> None:
     names = ("王", "Ada", "I")
     one = read("王 lives in Rome.", unknown=("王",), names=names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from palimpsest.cleaning.by_writer import join_by_writer
 from palimpsest.cleaning.texts import RowJoin, ScopedText, Texts
 from palimpsest.cleaning.vectors import TextVectors
 from palimpsest.contracts.policy import CosineCheck, Policy, TokenCheck, Zone
+from palimpsest.streams.embedder import Embedding
 from palimpsest.streams.guard import passes, read
 from palimpsest.streams.guard.edits.moves import MOVE
 from palimpsest.streams.guard.edits.table import EDITS
@@ -125,6 +127,22 @@ def test_short_texts_are_not_compared_by_cosine(least: int, joined: bool) -> Non
     mine = [joins[0] for joins in by_words(texts, policy)]
     assert mine == by_writer(texts, policy)
     assert bool(mine) is joined
+
+
+class _CannotReadLarge(StubEngine):
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        return [
+            replace(seen, unknown=("large",)) if "large" in text else seen
+            for text, seen in zip(texts, super().embed(texts), strict=True)
+        ]
+
+
+def test_a_word_that_only_the_engine_cannot_read_keeps_texts_apart() -> None:
+    texts = table(["Ada has a large dog", "Ada has a big dog"])
+    vectors = TextVectors(texts.texts, _CannotReadLarge, _ignore)
+    assert join_by_rule(texts, STANDARD, vectors, _ignore) == []
+    assert [*join_by_writer(texts, STANDARD, _CannotReadLarge, _ignore)] == []
+    assert by_words(texts, STANDARD)
 
 
 @pytest.mark.parametrize(("floor", "joined"), [(0.95, False), (0.9, True)])

@@ -378,8 +378,8 @@ def _decided(
     clock = Clock()
     with scratch_store(engine, clock, policy) as store:
         driven = Driven(store, clock, policy, judge)
-        begun = time.perf_counter()
         ending = _ending_sessions(said)
+        begun = time.perf_counter()
         for day, rows_of_day in groupby(said, key=lambda row: row.at.date()):
             driven.run_day([*rows_of_day], ending[day])
         clock.now += timedelta(days=1)

@@ -36,6 +36,7 @@ from palimpsest.queries.undoing import INSTEAD, request_for
 from palimpsest.streams.core.separations import separation
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write import answered
+from palimpsest.streams.write.owners import fold_owner
 
 TEXTS = (
     "The ferry leaves at noon from the old harbour",
@@ -810,12 +811,12 @@ def test_no_history_is_read_to_offer_an_agent_an_undo(
     memories: Palimpsest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It took twenty times as long as forgetting one of 6,000 memories."""
-    [added] = memories.submit([{"owner_id": "ann", "text": "tea in the shed"}])
-    folded = create_autospec(answered.fold_owner, side_effect=answered.fold_owner)
+    added = say(memories, TEXTS[0])
+    folded = create_autospec(fold_owner, side_effect=fold_owner)
     monkeypatch.setattr(answered, "fold_owner", folded)
-    agent = memories.agent("ann", actor="bot")
-    gone = agent.forget(added.candidate_id)
-    assert agent.undo(gone["undo"])["restored"] == [added.candidate_id]
+    agent = memories.agent("ada", actor="bot")
+    gone = agent.forget(added)
+    assert agent.undo(gone["undo"])["restored"] == [added]
     assert not folded.called
 
 

@@ -39,8 +39,9 @@ _OPENERS = (
     " qu'est-ce qu’est-ce dónde cuándo quién qué cómo cuál"
 ).split()
 _IN_THE_PAST = (
-    r"(?!(?:bleed|breed|feed|need|proceed|succeed|speed)\b)(?:\w+ed|became|began|bought|broke|built"
-    "|came|caught|cut|fell|felt|fought|found|gave|got|grew|had|hurt|left|lost|made|met|put|quit"
+    r"(?!(?:bleed|breed|embed|exceed|feed|need|proceed|shed|shred|succeed|speed|weed)\b)"
+    r"(?:\w+ed|became|began|bought|broke|built"
+    "|came|caught|fell|felt|fought|found|gave|got|grew|had|hurt|left|lost|made|met|quit"
     "|ran|sold|spent|taught|told|took|went|won|wrote)"
 )
 _PRESUPPOSED = rf"""(?x:
@@ -48,10 +49,17 @@ _PRESUPPOSED = rf"""(?x:
     | (?:wann|wie)\ (?:ich|wir)\ .{{1,80}}\ (?!geboren)
         (?:\w{{0,12}}ge\w{{2,12}}|(?:be|ent|er|ver|zer)\w{{1,12}})(?:en|t)
         \ (?:habe|haben|bin|sind)\b
-    | (?:comment|quand)\ (?:j['’]ai|je\ (?:me\ )?suis(?!\ née?\b)|nous\ avons)\ \w+\ \w
-    | (?:cómo|cuándo)\ (?:me\ )?(?!nací)\w+[éí]\ \w
+    | (?:comment|quand)\ (?:(?:j['’]ai|nous\ avons)\ (?:\w+ment\ )?(?!(?:aussi|congé|droit|peu)\b)
+            (?:\w+(?:é|i|u|it|ert|int)|\w*[mr]is)
+        |je\ me\ suis\ \w+|je\ suis\ (?:\w+ment\ )?(?:allé|arrivé|devenu|entré|monté|parti
+            |passé|rentré|resté|retourné|revenu|sorti|tombé|venu)e?)\ \w
+    | (?:cómo|cuándo)\ (?:me\ )?
+        (?!(?:ahí|allí|aquí|así|esté|nací|sé|\w*[aeid]ré|(?:cab|hab|quer|sab)ré)\b)\w+[éí]\ \w
 )"""
-"""What is left of such a question without its *how* or *when* has happened: *I lost my job*."""
+"""What is left of such a question without its *how* or *when* has happened: *I lost my job*.
+
+Not *how I cut an onion*, which may ask for advice, nor a future: *cuándo volveré a casa*.
+"""
 _ONLY_ASKS = compile_later(
     rf"\W*(?:{any_of(_OPENERS)})\b"
     r"(?!.*(?:,|\b(?:I['’](?:m|ve)|I am|(?:that|because|since) (?:I|we|my|our)|remember|know)\b"

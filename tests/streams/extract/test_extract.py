@@ -603,8 +603,14 @@ Weißt du noch, wie wir uns verlobt haben?
 Tu sais comment j'ai perdu mon travail ?
 Tu sais quand j'ai arrêté de fumer ?
 Vous savez comment je suis devenu père ?
+Tu sais quand je suis arrivée à Lyon ?
+Tu sais comment je me suis cassé le bras ?
+Tu sais comment nous avons finalement vendu la maison ?
+Tu sais quand j'ai pris ma retraite ?
 ¿Sabes cómo perdí mi trabajo?
 ¿Recuerdas cuándo dejé de fumar?
+¿Sabes cómo encontré mi piso?
+¿Sabes cómo me rompí el brazo?
 """
 ASKING = """
 Do you know how I take my coffee?
@@ -627,6 +633,20 @@ Tu sais où je travaille ?
 Tu sais comment je m'appelle ?
 ¿Sabes cuándo nací?
 ¿Recuerdas cómo me llamo?
+Can you tell me how I embed a video?
+Could you tell me how I shed some weight?
+Can you tell me how I put a photo here?
+Can you tell me how I cut an onion?
+Tu sais quand j'ai mon rendez-vous ?
+Tu sais quand j'ai cours demain ?
+Tu sais quand nous avons congé demain ?
+Tu sais quand je suis libre demain ?
+¿Sabes cuándo volveré a casa?
+¿Sabes cómo llegaré a Madrid?
+¿Sabes cuándo tendré mi cita?
+¿Sabes cuándo sabré la nota?
+¿Sabes cómo sé nadar?
+¿Sabes cuándo aquí llueve?
 """
 
 

@@ -139,7 +139,8 @@ def as_written(said: str) -> str:
         said = _UNIT.sub(r"\1 \2", _INCH.sub("-inch", _KILOS.sub(" kg", said)))
         if "weigh" in said:  # pounds may also be money
             said = _POUNDS.sub(" pounds", said)
-        said = _CURRENCY.sub(_with_its_sign, said)
+        paid = not _MONEY.isdisjoint(said.split(" "))
+        said = _CURRENCY.sub(lambda found: _with_its_sign(found, paid=paid), said)
         said = _SUM.sub(lambda found: found[0].replace(",", ""), said)
         said = _IN_FIGURES.sub(_month_in_words, said)
         said = _SHORT_MONTH.sub(_in_full, said)
@@ -154,7 +155,8 @@ def as_written(said: str) -> str:
     if "daily" in said or "weekly" in said or "monthly" in said:
         said = _DAILY.sub(lambda found: f"{found[1]} a {_PERIODS[found[2]]}", said)
         said = _SUM_DAILY.sub(lambda found: f"{found[1]} a {_PERIODS[found[2]]}", said)
-        said = said if _A_NUMBER.search(said) else _TAKES_DAILY.sub(r"\1 every day", said)
+        if said.endswith(" daily") and not _A_NUMBER.search(said):
+            said = _TAKES_DAILY.sub(r"\1 every day", said)
     if " per " in said or " times " in said or "/" in said:
         said = _SLASH.sub(r"\1 per \2", said)
         said = _TWICE.sub("twice ", _RATE.sub(_a_period, said))
@@ -179,11 +181,9 @@ def _in_full(found: re.Match[str]) -> str:
     return f" {_SHORT[found[1]]}" if found[1] else _SHORT[found[2]]
 
 
-def _with_its_sign(found: re.Match[str]) -> str:
+def _with_its_sign(found: re.Match[str], *, paid: bool) -> str:
     """A sum with the sign of its currency; pounds are money only beside a word for payment."""
-    if found[2] == "pounds" and _MONEY.isdisjoint(found.string.split(" ")):
-        return found[0]
-    return _SIGNS[found[2]] + found[1]
+    return found[0] if found[2] == "pounds" and not paid else _SIGNS[found[2]] + found[1]
 
 
 def _times_in_words(found: re.Match[str]) -> str:

@@ -18,6 +18,7 @@ from unittest.mock import Mock
 import pytest
 from typer.testing import CliRunner
 
+from palimpsest import Palimpsest
 from palimpsest.backends.embedded import EmbeddedWriter
 from palimpsest.backends.paths import LOG_FILE
 from palimpsest.cli.commands.maintenance import (
@@ -488,6 +489,16 @@ def test_rebuild_and_verify(stocked: CommandLine) -> None:
     assert verified["differences"] == 0
     assert verified["checked"] > 0
     assert stocked("rebuild", "postgres").status == 2
+
+
+def test_a_store_without_events_is_rebuilt(palimpsest: CommandLine) -> None:
+    decisions = "SELECT count(*) AS n FROM decisions"
+    Palimpsest.open(palimpsest.store).close()
+    assert palimpsest("rebuild").status == 0
+    assert palimpsest.json("verify")["differences"] == 0
+    assert palimpsest.json("sql", decisions) == [{"n": 0}]
+    palimpsest.json("add", "ada", "Ada likes tea")
+    assert palimpsest.json("sql", decisions) == [{"n": 1}]
 
 
 def test_sql_answers_rows_as_objects(stocked: CommandLine) -> None:

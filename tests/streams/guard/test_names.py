@@ -285,6 +285,8 @@ def test_every_text_can_be_read_and_read_again(text: str, begins: str) -> None:
     [
         ("I say 李雷 lost my job.", "Ada says 李雷 lost her job."),
         ("I say დავით lost my job.", "Ada says დავით lost her job."),
+        ("I say ﾀﾅｶ lost my job.", "Ada says ﾀﾅｶ lost her job."),
+        ("I say Ｂｏｂ lost my job.", "Ada says Ｂｏｂ lost her job."),
         ("Ada likes tea more than 李雷.", "Ada prefers tea to 李雷."),
         ("Ada takes her coffee with 李雷.", "Ada drinks her coffee with 李雷."),
         ("Ada makes 李雷 cook every Sunday.", "Ada makes 李雷 cook on Sundays."),

@@ -103,7 +103,7 @@ _NO_NOUN = en.FINITE | en.PREPOSITIONS | en.CLAUSES | en.PASTS | VERBS | PRONOUN
 _SAYS_MORE = compile_later(r"[?!\"“”«»()\[\]{}<>`\n\t]|[;:](?=\s)|[.](?=\s)")
 """Signs of more than one plain sentence: a question, a quotation or an addition."""
 _ADDRESSES = compile_later(
-    rf"\b{ADDRESS}(?=\s)|(?<= (?:at|in|of|to) )St\.(?= [A-Z])|\S+@\S+"
+    rf"\b{ADDRESS}(?=\s)|(?<= (?:at|in|of|to) )St\.(?= [A-Z])|(?<!\S)\S+@\S+"
     rf"|\b[ap]\.m\.(?=\s)|\b(?:{any_of(NUMBERED)}) no\.(?=\s)|\b(?:{SHORT_MONTHS})\.(?= [1-9])"
 )
 """The full stop of *Dr.* or *St. Mary* ends no sentence, and a name in an email is ignored."""

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import pytest
+from agents import Agent, Model, ModelResponse, Runner, Session, Usage, set_tracing_disabled
+from openai.types.responses import (
+    ResponseFunctionToolCall,
+    ResponseOutputMessage,
+    ResponseOutputText,
+)
 
 from palimpsest import ModelError, Palimpsest, TransientError, UsageError
-from tests.later import with_first_test
-
-if TYPE_CHECKING:
-    from tests.palimpsest.integrations.openai_sdk import (
-        Agent,
-        PalimpsestSession,
-        Runner,
-        Scripted,
-        Session,
-        memory_tools,
-    )
+from palimpsest.openai_agents import PalimpsestSession, memory_tools
 
 Result = TypeVar("Result")
-sdk = with_first_test("tests.palimpsest.integrations.openai_sdk", globals())
+set_tracing_disabled(True)
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +37,41 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     for session in opened:
         session.close()
+
+
+class Scripted(Model):
+    """A model that makes these tool calls, turn by turn, and then says `done`."""
+
+    def __init__(self, *turns: tuple[str, dict[str, Any]]) -> None:
+        self._turns = [*turns]
+        self.read: list[Any] = []
+
+    async def get_response(self, *_: Any, **asked: Any) -> ModelResponse:
+        """The next call, or the end."""
+        self.read.append(asked["input"])
+        number = len(self.read)
+        if self._turns:
+            name, arguments = self._turns.pop(0)
+            output: Any = ResponseFunctionToolCall(
+                type="function_call",
+                call_id=f"c{number}",
+                name=name,
+                arguments=json.dumps(arguments),
+            )
+        else:
+            text = ResponseOutputText(type="output_text", text="done", annotations=[])
+            output = ResponseOutputMessage(
+                id=f"m{number}",
+                type="message",
+                role="assistant",
+                status="completed",
+                content=[text],
+            )
+        return ModelResponse(output=[output], usage=Usage(), response_id=None)
+
+    def stream_response(self, *_: Any, **__: Any) -> Any:
+        """Not supported."""
+        raise NotImplementedError
 
 
 def run(doing: Coroutine[Any, Any, Result]) -> Result:

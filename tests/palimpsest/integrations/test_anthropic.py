@@ -121,6 +121,8 @@ def test_what_is_said_twice_is_there_once_and_nothing_is_lost(
     assert edited.split("\n")[1:] == ["     1\tAda rows", "     2\tAda sings", "     3\tAda paints"]
     viewed = call(tool, "view", path=path, view_range=[2, 2])
     assert viewed.split("\n")[1:] == ["     2\tAda sings"]
+    viewed = call(tool, "view", path=path, view_range=[3, 3])
+    assert viewed.split("\n")[1:] == ["     3\tAda paints"], "the last line"
     call(tool, "str_replace", path=path, old_str="Ada sings", new_str="Ada hums")
     assert "Ada hums" in call(tool, "view", path=path)
     hums = next(one for one in memories.list("ada")["memories"] if one["face"] == "Ada hums")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
 import os
 import re
@@ -64,12 +63,6 @@ def _a_terminal_that_closes() -> None:
     """Under `nohup`, SIGHUP is ignored, by child processes, too; a handler is not inherited."""
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda *_: None)
-
-
-def pytest_collection_finish() -> None:
-    """Pytest walks all objects for garbage at its end, but what it has collected is none."""
-    gc.freeze()
-    atexit.register(gc.unfreeze)
 
 
 @pytest.fixture

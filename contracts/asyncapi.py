@@ -11,7 +11,7 @@ FOR_EVER = {"cleanup.policy": ["delete"], "retention.ms": -1}
 _OWNER = {"type": "string", "description": "The owner; the partitioner is murmur2."}
 _EVENT = {
     "type": ["string", "null"],
-    "description": "The owner; the partitioner is murmur2. An event of no owner has no key.",
+    "description": "The owner; the partitioner is murmur2. An event without an owner has no key.",
 }
 _POLICY = {
     "enum": ["policy", None],

@@ -722,8 +722,8 @@ class Restorations(TypedDict):
 class Retractions(TypedDict):
     """The retracted candidates, and their `cause`; a dry run describes each of them.
 
-    `again` is what happens if the text arrives again, if it is forgotten again: so it does not
-    return to the review queue, even if it had waited there.
+    `again` is set if the text is forgotten again, and says what happens if it arrives once more; it
+    does not return to the review queue, even if it had waited there.
     """
 
     undo: NotRequired[str]

@@ -76,7 +76,6 @@ OF_ANOTHER = "another agent forgot it: only that one or a person can bring it ba
 OF_A_PERSON = "a person stated this, and only a person can take it back"
 """Why an agent may not undo something."""
 
-_SEVERAL = "it reversed several joins: `undo` each by its event"
 _NOTHING = "it changed no memory: there is nothing to undo"
 INSTEAD: Mapping[type[AnyEvent], str] = {
     Confirmed: "a confirmation changed no memory: `unmerge` its decision if it is wrong",
@@ -147,13 +146,13 @@ def request_for(
 
 
 def offered(reader: Reader, answer: Answer, owner_id: str, actor: str | None) -> Answer:
-    """An agent's answer without an `undo` that is for people only."""
+    """An agent's answer without an `undo` that the agent could not use."""
     said: Any = answer
     if isinstance(said, dict) and "undo" in said:
         try:
             request_for(reader, "undo", said["undo"], by="agent", owner_id=owner_id, actor=actor)
         except RefusedError as refused:
-            if refused.reason == "outranked" or refused.detail == _SEVERAL:
+            if refused.reason in ("outranked", "not_undoable"):
                 said = {field: value for field, value in said.items() if field != "undo"}
     return cast("Answer", said)
 
@@ -406,7 +405,9 @@ class _Naming:
             joins = JoinSelection(owner_id=owner_id, cause=cause)
             return ReinstateManyRequest(selection=joins, **self.said)
         if len(named) > 1:
-            raise RefusedError("not_undoable", _SEVERAL)
+            raise RefusedError(
+                "not_undoable", "it reversed several joins: `undo` each by its event"
+            )
         return self._reinstating(named[0].id) if named else None
 
     def redo(self, event: AnyEvent) -> Request[Any]:

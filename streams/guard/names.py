@@ -43,7 +43,7 @@ from palimpsest.streams.guard.data.name_words import (
     VERBAL,
     third,
 )
-from palimpsest.streams.guard.data.patterns import CAPITAL, any_of
+from palimpsest.streams.guard.data.patterns import NAME_START, any_of
 from palimpsest.streams.guard.data.value_words import (
     FRENCH_MINE,
     SPANISH_MINE,
@@ -144,7 +144,7 @@ def _owning(whose: str, *, user: bool) -> re.Pattern[str]:
     return compile_later("|".join(ways))
 
 
-_ANOTHER = compile_later(CAPITAL)
+_ANOTHER = compile_later(NAME_START)
 _OTHERS = (LIVING | PETS | TRADES | {"who", "that"}) - {"the"}
 """Words for others whose a possessive after them may be."""
 _OWN = _owning("his|her|their", user=False)

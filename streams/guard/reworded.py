@@ -56,7 +56,7 @@ from palimpsest.streams.guard.data.name_words import (
     TRADES,
     TRANSPORT,
 )
-from palimpsest.streams.guard.data.patterns import CAPITAL, any_of
+from palimpsest.streams.guard.data.patterns import NAME_START, any_of
 from palimpsest.streams.guard.text.plurals import singular
 from palimpsest.streams.guard.written import DAY_NAME, MONTH, as_written
 
@@ -178,7 +178,7 @@ _WORDS = r"(?:[a-z][a-z\-]* ){0,2}[a-z][a-z\-]*"
 _YOUNGER = f"(?:{any_of(PERHAPS_YOUNGER)})"
 _KIN = rf"(?:{_YOUNGER} )?(?:{any_of((PEOPLE | RELATED) - ROLES)})"
 _APPOINTED = f"(?:{any_of(APPOINTED)})"
-_NO_PERSON = rf"(?!{CAPITAL}|(?:.* )?(?:{any_of(LIVING)})s?\b)"
+_NO_PERSON = rf"(?!{NAME_START}|(?:.* )?(?:{any_of(LIVING)})s?\b)"
 """*Likes tea more than Bob* may mean: than Bob does."""
 _TO_DO = r"(?!(?:believe|have (?!an?\b|children\b|kids\b|more\b)|point|say|think)\b)[a-z]+"
 _ASKED_FOR = (
@@ -231,7 +231,7 @@ _NOT_ANY = (
 """No other word that a negation may apply to, as in *doesn't have a car and a bike*."""
 _SERVED = (
     r"(?!.* to )(?:(?:black|strong|white)\b.*"
-    rf"|with(?:out)? (?!(?:her|him|them|[a-z]+ing)\b|{CAPITAL}).+)"
+    rf"|with(?:out)? (?!(?:her|him|them|[a-z]+ing)\b|{NAME_START}).+)"
 )
 """How coffee or tea is drunk; but *takes coffee with her* says that she carries it."""
 _NEGATIVE = (

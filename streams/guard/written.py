@@ -19,7 +19,7 @@ from palimpsest.streams.guard.data.name_words import (
     PERHAPS_YOUNGER,
     UNEVEN,
 )
-from palimpsest.streams.guard.data.patterns import CAPITAL, any_of
+from palimpsest.streams.guard.data.patterns import NAME_START, any_of
 from palimpsest.streams.guard.text.clock import in_twelve_hours
 
 _MONTHS = (
@@ -63,7 +63,7 @@ _UNEVENLY = compile_later(
     rf"|\b(?!(?:{any_of(GOING)})\b)\w+ to (?!the\b|an?\b)[a-z]"
     r"|\b(?:enjoys|keeps|likes|loves|prefers|started|starts) [a-z]+ing\b"
     rf"|\b(?:{any_of(OF_A_CLAUSE)})\b|\b(?:has (?:been|[a-z]+ed)|will)\b"
-    rf"|\b(?:has|hears|helps|makes|sees|watches) {CAPITAL}\w+ (?!{_NO_VERB}\b)[a-z]"
+    rf"|\b(?:has|hears|helps|makes|sees|watches) {NAME_START}\w+ (?!{_NO_VERB}\b)[a-z]"
     rf"|\b(?:{any_of(OF_A_DAY)}) every "
     rf"|\b(?:an?|one|once|twice|[0-9]+|{any_of(en.NUMBERS)})\b.* every weekend"
 )
@@ -115,7 +115,7 @@ _POUNDS = compile_later(r"(?<=[0-9]) ?lbs\b")
 _KILOS = compile_later(r"(?<=[0-9]) ?(?:kilos|kilograms)\b")
 _UNIT = compile_later(r"(?<![\w.,])([0-9]+(?:\.[0-9]+)?)(cm|g(?= of )|GB|kg|km|mg|ml|mm|TB)\b")
 _CURRENCY = compile_later(
-    rf"(?<![\w.,])([0-9][0-9,]*(?:\.[0-9]+)?) (euros?|dollars|pounds)\b(?! (?:of|{CAPITAL}))"
+    rf"(?<![\w.,])([0-9][0-9,]*(?:\.[0-9]+)?) (euros?|dollars|pounds)\b(?! (?:of|{NAME_START}))"
 )
 _MONEY = PAYING | {word + "s" for word in PAYING}
 _FIGURE = compile_later("[0-9]")

@@ -103,7 +103,7 @@ def _metadata(op: PutOp, value: dict[str, Any], kept: Kept | None) -> dict[str, 
 
 
 def _require_kept(memories: Palimpsest, owner_id: str, op: PutOp, outcome: Outcome) -> None:
-    """UsageError if the text is invalid, RefusedError if the key does not have it now."""
+    """UsageError if the text is invalid, RefusedError if the key's item did not get it."""
     if outcome.result == "invalid":
         raise UsageError(f"the item cannot be kept: {outcome.detail}")
     if outcome.result == "published":

@@ -10,8 +10,9 @@ _OTHER_SCRIPTS = (
     r"\u0531-\u1dff\u1f00-\u1fff\u2c00-\u2dff\u3041-\ud7ff\uf900-\ufdff\uff21-\uff3a\uff66-\uffdc"
     r"\U00010000-\U0001efff\U00020000-\U0003ffff"
 )
-CAPITAL = f"[{_CAPITALS}{_OTHER_SCRIPTS}]"
-"""A Latin, Greek or Cyrillic capital, or a character of another script: most have no capitals."""
+NAME_START = f"[{_CAPITALS}{_OTHER_SCRIPTS}]"
+"""What a name may begin with: a Latin, Greek or Cyrillic capital, or a character of another script,
+for most of these have no capitals."""
 
 
 def any_of(words: Iterable[str]) -> str:

@@ -127,7 +127,7 @@ def decide_all(writer: Writer, inputs: Sequence[Input]) -> list[Outcome]:
     """The outcomes of a few inputs, without a reader's thread."""
     outcomes: list[Outcome] = []
     for window in windows_of(inputs):
-        outcomes += writer.close_window(writer.open_window(window))
+        outcomes += writer.close_window(writer.open_window(window, ahead=False))
     return outcomes
 
 

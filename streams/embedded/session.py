@@ -168,7 +168,8 @@ class WriterSession:
     def _serve_candidates(self, item: Item) -> None:
         """Decide on an item's candidates; a bug becomes its answer, and later items are served."""
         try:
-            self.writer.close_window(self.writer.open_window(unpack(item.body)), item.id)
+            window = self.writer.open_window(unpack(item.body), ahead=False)
+            self.writer.close_window(window, item.id)
         except (PalimpsestError, OSError):
             raise
         except Exception as error:  # noqa: BLE001 - the process that left the item raises it

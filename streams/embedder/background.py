@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from itertools import islice
+from threading import Lock
 
 from palimpsest.streams.embedder.contract import Embedding, Engine
 
@@ -31,12 +32,13 @@ class Embedder:
         self.engine = engine
         self._remembered = remembered
         self._recent: OrderedDict[str, Embedding] = OrderedDict()
+        self._embedding = Lock()
         self._waiting: deque[Submission] = deque()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="embedding")
         self.embed_once = lru_cache(maxsize=remembered)(self.embed_now)
         """Like `embed_now`, for texts such as names that are asked for again and again.
 
-        Its cache is not that of `submit`, which belongs to the embedding thread and needs no lock.
+        Its cache is not that of `submit`, which is locked while submissions are embedded.
         """
 
     def submit(self, texts: Sequence[str]) -> Future[list[Embedding]]:
@@ -48,6 +50,15 @@ class Embedder:
         future: Future[list[Embedding]] = Future()
         self._waiting.append((tuple(texts), future))
         self._thread.submit(self._embed_waiting)
+        return future
+
+    def submit_waiting(self, texts: Sequence[str]) -> Future[list[Embedding]]:
+        """Like `submit`, for a caller that would only wait: embedded on its thread, by the return.
+
+        For one text, handing it over and its vector back would take a tenth of its embedding.
+        """
+        future: Future[list[Embedding]] = Future()
+        self._embed_together([(tuple(texts), future)])
         return future
 
     def embed_now(self, text: str) -> Embedding:
@@ -75,7 +86,8 @@ class Embedder:
     def _embed_together(self, some: Sequence[Submission]) -> None:
         """Embed submissions in one call of the engine; if it fails, each alone."""
         try:
-            found = iter(self._embed([text for texts, _ in some for text in texts]))
+            with self._embedding:
+                found = iter(self._embed([text for texts, _ in some for text in texts]))
         except BaseException as error:  # noqa: BLE001 - raised by the future
             if len(some) == 1:
                 some[0][1].set_exception(error)

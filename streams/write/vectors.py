@@ -53,12 +53,19 @@ class Vectors:
         """Try the model next time, even if it failed a moment ago."""
         self._down_until = None
 
-    def submit(self, texts: Sequence[str], policy: Policy) -> Future[list[Embedding]] | None:
-        """Embed texts on the embedder's thread; None if there are none, or the model is down."""
+    def submit(
+        self, texts: Sequence[str], policy: Policy, *, ahead: bool = True
+    ) -> Future[list[Embedding]] | None:
+        """Embed texts on the embedder's thread; None if there are none, or the model is down.
+
+        Unless other work is done `ahead` of their vectors, a single text is embedded here.
+        """
         if not texts or self._is_left_alone(policy):
             return None
         try:
-            return self._local(policy).submit(texts)
+            embedder = self._local(policy)
+            alone = not ahead and len(texts) == 1
+            return embedder.submit_waiting(texts) if alone else embedder.submit(texts)
         except Exception as error:  # noqa: BLE001 - whatever a model fails with
             self._continue_without(error, policy)
             return None
@@ -80,7 +87,7 @@ class Vectors:
 
     def all(self, texts: Sequence[str], policy: Policy) -> dict[str, Vector]:
         """Wait for the vectors of some texts; empty if the model is down."""
-        future = self.submit(texts, policy)
+        future = self.submit(texts, policy, ahead=False)
         return self.of(Window((), texts, future), policy) if future else {}
 
     def required(self, text: str, policy: Policy) -> Vector:

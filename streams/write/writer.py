@@ -183,11 +183,14 @@ class Writer:
 
     # -- windows of inputs ---------------------------------------------------------------------
 
-    def open_window(self, inputs: Sequence[Input]) -> Window:
-        """Look the inputs up and submit new texts to the embedder; nothing is decided yet."""
+    def open_window(self, inputs: Sequence[Input], *, ahead: bool = True) -> Window:
+        """Look the inputs up and submit new texts to the embedder; nothing is decided yet.
+
+        `ahead` is False if `close_window` comes next.
+        """
         try:
             texts = list(dict.fromkeys(self._pending_texts.new_texts(inputs, self.owners)))
-            future = self._vectors.submit(texts, self.policy)
+            future = self._vectors.submit(texts, self.policy, ahead=ahead)
         except BaseException:
             self._pending_texts.note_arrived(inputs)
             raise

@@ -165,6 +165,18 @@ def test_closing_finishes_what_runs_and_cancels_what_waits(engine: Recording) ->
         embedder.submit(["ccc"])
 
 
+def test_who_only_waits_embeds_on_its_own_thread(embedder: Embedder, engine: Recording) -> None:
+    """It is cached with the rest, and an error is raised where it is awaited."""
+    [found] = embedder.submit_waiting(["four"]).result(0)
+    assert found.vector[0] == 4
+    assert engine.threads == {current_thread().name}
+    assert lengths(embedder, "four", "a") == [4, 1]
+    embedder.submit_waiting(["a"]).result(0)
+    assert engine.asked == [["four"], ["a"]]
+    with pytest.raises(ValueError, match="poison"):
+        embedder.submit_waiting(["poison"]).result(0)
+
+
 def test_who_needs_a_text_now_waits_for_no_submission(
     embedder: Embedder, engine: Recording
 ) -> None:

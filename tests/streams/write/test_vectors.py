@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from pathlib import Path
+from threading import current_thread
 from unittest.mock import Mock, patch
 from uuid import uuid4
 
@@ -212,6 +213,24 @@ def test_wrong_usage_is_no_model_that_is_down() -> None:
 
     with pytest.raises(UsageError, match="no such engine"):
         vectors.Vectors(named_wrongly).submit([LONG], STORES)
+
+
+def test_a_candidate_given_alone_is_embedded_by_who_waits_for_it(tmp_path: Path) -> None:
+    """Several, and those of a stream, are left to the embedder's thread."""
+    threads: list[str] = []
+
+    class Telling(StubEngine):
+        def embed(self, texts: Sequence[str]) -> list[Embedding]:
+            threads.append(current_thread().name)
+            return super().embed(texts)
+
+    with Runtime(tmp_path / "log.sqlite", engine=Telling()) as one:
+        one.submit(*rows_of(LONG))
+        assert threads == [current_thread().name]
+        one.submit(*rows_of(NEAR, "tea"))
+        one.stream(rows_of("coffee"))
+    assert current_thread().name not in threads[1:]
+    assert len(threads) == 3
 
 
 def test_a_vector_is_recorded_with_where_it_came_from(plug: Plug) -> None:

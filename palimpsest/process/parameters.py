@@ -21,6 +21,10 @@ class Parameters:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
         self.signature = inspect.signature(function)
+        takes = self.signature.parameters.values()
+        self._in_order = [p.name for p in takes if p.kind is p.POSITIONAL_OR_KEYWORD]
+        several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        self._required = {p.name for p in takes if p.default is p.empty and p.kind not in several}
         self.hints: dict[str, Any] = {}
         fields: dict[str, Any] = {}
         self._more: list[str] = []
@@ -37,18 +41,27 @@ class Parameters:
 
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """UsageError if an argument is unknown or missing, has a wrong type or is out of range."""
+        values = self._by_name(args, kwargs)
+        values.pop("self", None)
+        values.pop("cls", None)
+        require_known(self.name, values, self._model.model_fields)
+        try:
+            self._model.model_validate(values)
+        except ValidationError as error:
+            raise UsageError(f"{self.name}: {plainly(error)}") from None
+
+    def _by_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by name; UsageError if one is missing, or there are too many."""
+        given = dict(zip(self._in_order, args, strict=False)) | kwargs
+        if len(given) == len(args) + len(kwargs) and self._required <= given.keys():
+            return given  # `bind` would say the same, and takes ten times as long
         try:
             given = self.signature.bind(*args, **kwargs).arguments
         except TypeError as error:
             raise wrong_call(self.name, str(error), self._model.model_fields) from None
         for name in self._more:
             given |= given.pop(name, {})
-        values = {name: value for name, value in given.items() if name not in ("self", "cls")}
-        require_known(self.name, values, self._model.model_fields)
-        try:
-            self._model.model_validate(values)
-        except ValidationError as error:
-            raise UsageError(f"{self.name}: {plainly(error)}") from None
+        return given
 
 
 def check_arguments(function: Call) -> Call:

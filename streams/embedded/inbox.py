@@ -62,6 +62,11 @@ class Inbox:
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
+    def is_idle(self) -> bool:
+        """Whether nothing waits: neither an answer nor gathered uses to be recorded."""
+        row = self._database.row("SELECT 1 FROM inbox WHERE answered_at IS NULL LIMIT 1")
+        return row is None
+
     def waiting(self, limit: int, after: int = 0) -> list[Item]:
         """Up to `limit` unanswered items with an id above `after`, the oldest first.
 

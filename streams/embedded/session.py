@@ -115,6 +115,8 @@ class WriterSession:
         If candidates need a model that cannot be used, they are left, as are all candidates after
         them, and requests are served. Then the model's error is raised.
         """
+        if self._inbox.is_idle():  # the usual case, after every call of this process
+            return False
         self._record_uses()
         items = self._inbox.waiting(SERVED_AT_ONCE)
         unusable: ModelError | UsageError | None = None

@@ -11,7 +11,7 @@ import fcntl
 import logging
 import os
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from uuid import UUID
 
 import orjson
@@ -24,6 +24,12 @@ SYNC_SECONDS = 1.0
 """Shortest time between two syncs of the file: a power failure may lose its last moments."""
 RECORD_BYTES = 128
 """Every record has this length, and overwrites the previous one in a single write."""
+
+_MARK = (
+    "SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'inbox'), position, id FROM (SELECT 1)"
+    " LEFT JOIN (SELECT position, id FROM events ORDER BY position DESC LIMIT 1)"
+)
+"""One query, because it is asked after every commit."""
 
 _log = logging.getLogger(__name__)
 
@@ -39,10 +45,10 @@ class Mark:
     @classmethod
     def of(cls, log: Database) -> Mark:
         """The mark of a log in its committed state."""
-        last = log.row("SELECT position, id FROM events ORDER BY position DESC LIMIT 1")
-        inbox = log.row("SELECT seq FROM sqlite_sequence WHERE name = 'inbox'")
-        position, event = (last[0], str(UUID(bytes=last[1]))) if last else (0, "")
-        return cls(position, event, inbox[0] if inbox else 0)
+        row = log.row(_MARK)
+        assert row is not None, "one row, even of an empty log"
+        inbox, position, event = row
+        return cls(position or 0, str(UUID(bytes=event)) if position else "", inbox or 0)
 
     def missing_from(self, log: Database) -> str | None:
         """What a log lacks of this mark; None if it has everything."""
@@ -113,7 +119,7 @@ class Acknowledged:
             self._file, fcntl.LOCK_EX
         )  # otherwise an older record could overwrite a newer one
         try:
-            line = orjson.dumps(asdict(Mark.of(self._log)))
+            line = orjson.dumps(Mark.of(self._log))
             os.pwrite(self._file, line.ljust(RECORD_BYTES - 1) + b"\n", 0)
         finally:
             fcntl.flock(self._file, fcntl.LOCK_UN)

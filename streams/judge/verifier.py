@@ -54,6 +54,7 @@ Decided = SettleRequest | ComposeRequest
 class _InProgress(Generic[Result]):
     task: asyncio.Task[Result]
     waiting: int = 0
+    is_paid: bool = False
 
 
 class SharedRequests(Generic[Result]):
@@ -65,17 +66,19 @@ class SharedRequests(Generic[Result]):
     async def result(
         self, key: Hashable, request: Callable[[], Coroutine[Any, Any, Result]]
     ) -> tuple[Result, bool]:
-        """The result, and whether it is shared: then another caller sent and pays for the request.
+        """The result, and whether it is shared: then another caller pays for the request.
 
-        The request is cancelled when no caller waits for it.
+        The first caller that gets the result pays: the one that sent the request may be cancelled
+        before. The request is cancelled when no caller waits for it.
         """
         found = self._in_progress.get(key)
-        shared = found is not None
         if found is None:
             found = self._in_progress[key] = _InProgress(asyncio.create_task(request()))
         found.waiting += 1
         try:
-            return await asyncio.shield(found.task), shared
+            result = await asyncio.shield(found.task)
+            shared, found.is_paid = found.is_paid, True
+            return result, shared
         finally:
             found.waiting -= 1
             if not found.waiting:

@@ -254,9 +254,14 @@ def test_what_would_not_be_remembered_is_not_shared(failure: Answer) -> None:
     assert answers == [failure, "same", "same", failure]
 
 
-def test_who_asked_first_may_go_without_taking_the_answer_along() -> None:
+@pytest.mark.parametrize(
+    ("answer", "paid"), [("different", (1, 0.25)), ("compose", (2, 0.75)), ("same", (1, 0.25))]
+)
+def test_who_asked_first_may_go_without_taking_the_answer_or_its_cost_along(
+    answer: Answer, paid: tuple[float, float]
+) -> None:
     async def story() -> None:
-        judge = StandIn(gate=asyncio.Event())
+        judge = StandIn(lambda _: answer, gate=asyncio.Event())
         assert judge.gate is not None
         verifier = Verifier(lambda _: judge, Batcher(BatchSettings()))
         first, second = (asyncio.create_task(verifier.answer(q)) for q in of_each_owner(2, "a"))
@@ -267,8 +272,9 @@ def test_who_asked_first_may_go_without_taking_the_answer_along() -> None:
         judge.gate.set()
         request = await second
         assert isinstance(request, SettleRequest)
-        assert verdicts_of(request) == [("a-1", "different")]
-        assert judge.calls == 1
+        assert verdicts_of(request) == [("a-1", answer)]
+        assert [(v.calls, v.cost_usd) for v in request.verdicts] == [paid]
+        assert judge.calls == paid[0]
 
     asyncio.run(story())
 

@@ -643,11 +643,18 @@ EMBEDDER_DOWN = "embedder_down"
 """The reason for refusing a request that needs a vector while the model is down: sent again once
 the model is back, it is carried out."""
 
+MODEL_UNUSABLE = "model_unusable"
+"""The reason for refusing a request that needs a vector of a model that cannot be used: until
+somebody mends that, a repeat fails, too."""
+
+WITHOUT_MODEL = frozenset({EMBEDDER_DOWN, MODEL_UNUSABLE})
+"""The reasons of refusals that are not recorded, because the request itself is right."""
+
 
 def merged(answers: Sequence[Answer]) -> Answer:
     """Combine the answers of a cluster's partitions.
 
-    If a partition hit a bug, did not understand the request or has no model (`EMBEDDER_DOWN`), that
+    If a partition hit a bug, did not understand the request or has no model (`WITHOUT_MODEL`), that
     is the answer. So is a refused switch of models (`OTHER_MODEL`), with a note if other partitions
     have switched. Other refusals count only if all partitions refused: then the answer is the first
     that is not about an unknown id or a wrong partition, else the first.
@@ -656,7 +663,7 @@ def merged(answers: Sequence[Answer]) -> Answer:
     for answer in answers:
         if isinstance(answer, Failed | Misused):
             return answer
-        if isinstance(answer, Refused) and answer.reason == EMBEDDER_DOWN:
+        if isinstance(answer, Refused) and answer.reason in WITHOUT_MODEL:
             return answer
         if isinstance(answer, Refused) and answer.reason == OTHER_MODEL:
             return replace(answer, detail=f"{answer.detail}{_switched(len(done), len(answers))}")

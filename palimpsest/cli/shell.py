@@ -176,6 +176,10 @@ def _print_document(ctx: Any, problem: Problem) -> None:
 def _meaning(error: Exception) -> tuple[Problem, int]:
     match error:
         case RefusedError(reason=reason, detail=detail):
+            from palimpsest.contracts.answers import WITHOUT_MODEL
+
+            if reason in WITHOUT_MODEL:  # as the model's error if it is executed in this process
+                return Problem("model", detail, reason), FAILED
             return Problem("refused", f"refused: {detail} ({reason})", reason), REFUSED
         case UsageError():
             return Problem("usage", str(error)), WRONG_USAGE

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.answers import (
-    EMBEDDER_DOWN,
+    WITHOUT_MODEL,
     Apart,
     Concluded,
     Pairing,
@@ -335,7 +335,7 @@ def carry_out(
     """Send requests together, or one by one if the writer did not answer in time.
 
     Requests are idempotent: one that was already carried out has no further effect. Raises the
-    refusal if the embedding model is down, so that the run is not recorded and can be repeated.
+    refusal if the embedding model cannot be used, so that the run is not recorded and can be repeated.
     """
     answers: Sequence[Concluded | Apart | RefusedError | TransientError]
     part = [signed(request, judge) for request in part]
@@ -345,7 +345,7 @@ def carry_out(
         answers = [_one(writer, request) for request in part]
     for request, answer in zip(part, answers, strict=True):
         outcomes.record(request, answer)
-        if isinstance(answer, RefusedError) and answer.reason == EMBEDDER_DOWN:
+        if isinstance(answer, RefusedError) and answer.reason in WITHOUT_MODEL:
             raise answer
 
 

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 
 from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts import policy
-from palimpsest.contracts.answers import EMBEDDER_DOWN
+from palimpsest.contracts.answers import WITHOUT_MODEL
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.streams.core.questions import compose_question, settle_question
 from palimpsest.streams.judge.batching import PATIENCE_SECONDS, Batcher, BatchSettings
@@ -184,7 +184,7 @@ class TableReading:
         done_or_retried = {
             request.request_id
             for request, refusal in zip(requests, refusals, strict=True)
-            if refusal in (None, EMBEDDER_DOWN)
+            if refusal is None or refusal in WITHOUT_MODEL
         }
         left = {request_id(answer.pending.question) for answer in answered} - done_or_retried
         self._left |= left

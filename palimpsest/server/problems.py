@@ -101,8 +101,10 @@ def problem_of(error: Exception) -> ProblemError:
             return ProblemError(422, "invalid", "a field breaks a rule", errors=_fields(error))
         case RefusedError(reason="id_conflict" as reason, detail=detail):
             return ProblemError(422, "invalid", detail, reason=reason)
+        # These two as the model's error if the request is executed in this process.
         case RefusedError(reason=answers.EMBEDDER_DOWN as reason, detail=detail):
-            # As the model's error where the request is executed in this process.
+            return ProblemError(503, "unavailable", detail, reason=reason, headers=again)
+        case RefusedError(reason=answers.MODEL_UNUSABLE as reason, detail=detail):
             return ProblemError(502, "model", detail, reason=reason)
         case RefusedError(reason=reason, detail=detail):
             return ProblemError(409, "refused", detail, reason=reason)

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
-from palimpsest.contracts.answers import EMBEDDER_DOWN
+from palimpsest.contracts.answers import WITHOUT_MODEL
 from palimpsest.contracts.errors import PalimpsestError, RefusedError
 
 _log = logging.getLogger(__name__)
@@ -153,7 +153,7 @@ class Scheduler:
         try:
             answer = carry_out(due)
         except RefusedError as error:
-            if error.reason != EMBEDDER_DOWN:
+            if error.reason not in WITHOUT_MODEL:
                 self.done[step] = due
             _log.warning("%s, due at %s, was refused: %s", step, due_text, error)
             return {"step": step, "due": due_text, "answer": None, "failed": str(error)}

@@ -14,6 +14,8 @@ from pydantic import ValidationError
 
 from palimpsest.contracts.answers import (
     EMBEDDER_DOWN,
+    MODEL_UNUSABLE,
+    WITHOUT_MODEL,
     A_co,
     AddedVectors,
     Answer,
@@ -108,7 +110,7 @@ _AS_TEXT = {"metadata"}
 """Fields that databases hold as text, so that numbers in them may have any size."""
 ELSEWHERE = "wrong_partition"
 """The reason with which a partition refuses another partition's requests."""
-_NOT_RECORDED = {ELSEWHERE, EMBEDDER_DOWN}
+_NOT_RECORDED = {ELSEWHERE, *WITHOUT_MODEL}
 """Reasons of refusals that are not recorded: another partition's request is refused again anyway,
 and one that lacked the model is executed when it is sent again."""
 
@@ -142,7 +144,7 @@ def embed_late(writer: Writer, request: EmbedRequest) -> LateVectors:
     try:
         done, left = writer.embed_late(request.owner_id, long=request.long)
     except ModelError as error:
-        raise RefusedError(EMBEDDER_DOWN, str(error)) from error
+        raise RefusedError(_reason_without_model(error), str(error)) from error
     if left and not done:
         raise RefusedError(EMBEDDER_DOWN, "there is still no model: `palimpsest doctor` says why")
     return {"embedded": done, "left": left}
@@ -363,7 +365,12 @@ def serve_alone(writer: Writer, pending: PendingRequest[A_co]) -> Answer[A_co]:
         in_vain = isinstance(error, ModelUnusable) and pending.reply_to is not None
         if writer.policy.embedder_fails == "stop" and not in_vain:
             raise
-        return _answer(writer, pending, Refused(EMBEDDER_DOWN, str(error)))
+        return _answer(writer, pending, Refused(_reason_without_model(error), str(error)))
+
+
+def _reason_without_model(error: ModelError) -> str:
+    """Why a request is refused, so that its caller knows whether a repeat may succeed."""
+    return MODEL_UNUSABLE if isinstance(error, ModelUnusable) else EMBEDDER_DOWN
 
 
 def fail(writer: Writer, pending: PendingRequest[A_co], error: Exception) -> Answer[A_co]:

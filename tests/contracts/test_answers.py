@@ -6,6 +6,7 @@ import pytest
 
 from palimpsest.contracts.answers import (
     EMBEDDER_DOWN,
+    MODEL_UNUSABLE,
     OTHER_MODEL,
     Answer,
     Apart,
@@ -93,8 +94,9 @@ def test_what_one_partition_did_does_not_hide_that_another_did_not_understand() 
     done, refused, misused, failed = (answer for answer, _ in ANSWERS)
     assert merged([done, misused, refused]) == misused
     assert merged([refused, failed, done]) == failed
-    down = Refused(EMBEDDER_DOWN, "the model is down")
-    assert merged([done, down, refused]) == down
+    for reason in (EMBEDDER_DOWN, MODEL_UNUSABLE):
+        down = Refused(reason, "the model is down")
+        assert merged([done, down, refused]) == down
     lacking = Refused(OTHER_MODEL, "a vector of it is missing for 3 texts")
     assert merged([refused, lacking]) == lacking
     told = merged([done, lacking, refused])

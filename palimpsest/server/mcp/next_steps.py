@@ -17,6 +17,7 @@ BY_PERSON = "only a person can change this: do not try again, tell the user"
 NOTHING = "nothing to do: this is already the case"
 APART = "they stay apart; if that is wrong, tell the user"
 AGAIN = "make the same call again in a few seconds"
+GIVE_UP = "do not make the same call again: tell the user"
 
 NEXT_STEPS: Mapping[str, str] = {
     "unknown_candidate": LOOK,
@@ -69,7 +70,8 @@ NEXT_STEPS: Mapping[str, str] = {
     "unavailable": AGAIN,
     "too_many": AGAIN,
     "timeout": AGAIN,
-    "model": "do not make the same call again: tell the user",
+    "model_unusable": GIVE_UP,
+    "model": GIVE_UP,
     "bug": "do something else, and tell the user",
 }
 """By the reason of a refusal, else by the kind of a problem (docs/mcp.md)."""

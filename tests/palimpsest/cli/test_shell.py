@@ -151,6 +151,8 @@ def test_no_line_is_broken_for_a_program(palimpsest: CommandLine) -> None:
         (WrongFileError("noise"), "wrong_file", "noise", 1),
         (InvalidInputError("field", "text: none"), "invalid", "text: none", 1),
         (ModelError("away"), "model", "away", 1),
+        (RefusedError("embedder_down", "away"), "model", "away", 1),
+        (RefusedError("model_unusable", "no JSON"), "model", "no JSON", 1),
         (OSError(28, "No space left", "log"), "system", "log: No space left", 1),
         (OSError(28, "Full"), "system", "standard output or another stream: Full", 1),
     ],
@@ -158,7 +160,7 @@ def test_no_line_is_broken_for_a_program(palimpsest: CommandLine) -> None:
 def test_an_error_has_a_kind_and_an_exit_status(
     error: Exception, kind: str, detail: str, status: int
 ) -> None:
-    reason = getattr(error, "reason", None) if kind in ("refused", "invalid") else None
+    reason = getattr(error, "reason", None)
     assert _meaning(error) == (Problem(kind, detail, reason), status)
 
 

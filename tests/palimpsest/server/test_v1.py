@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from palimpsest.contracts.answers import EMBEDDER_DOWN
+from palimpsest.contracts.answers import EMBEDDER_DOWN, MODEL_UNUSABLE
 from palimpsest.contracts.errors import (
     InvalidInputError,
     ModelError,
@@ -367,7 +367,8 @@ def test_what_is_wrong_is_a_problem_without_what_was_sent(served: Use[None]) -> 
         (TransientError("no writer answers"), 503, "unavailable", "no writer answers"),
         (ServiceUnavailable("no connection"), 503, "unavailable", "no connection"),
         (ModelError("no model"), 502, "model", "no model"),
-        (RefusedError(EMBEDDER_DOWN, "no model"), 502, "model", "no model"),
+        (RefusedError(EMBEDDER_DOWN, "no model"), 503, "unavailable", "no model"),
+        (RefusedError(MODEL_UNUSABLE, "no model"), 502, "model", "no model"),
         (StoreError("secret"), 503, "unavailable", "the server's log says why"),
         (RuntimeError("secret"), 500, "bug", "the server's log says where"),
     ],
@@ -380,7 +381,8 @@ def test_errors_are_told_by_their_kinds(
     assert problem.detail.endswith(told)
     assert "secret" not in str(problem.document())
     passes_by = isinstance(error, TransientError | ServiceUnavailable)
-    assert problem.headers == ({"retry-after": "1"} if passes_by else {})
+    is_down = isinstance(error, RefusedError) and error.reason == EMBEDDER_DOWN
+    assert problem.headers == ({"retry-after": "1"} if passes_by or is_down else {})
     assert problem.document().get("reason") == getattr(error, "reason", None)
 
 

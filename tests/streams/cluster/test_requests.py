@@ -230,7 +230,7 @@ def test_a_request_that_no_model_can_carry_out_does_not_end_every_worker(
         down.setattr(partition.engine, "embed", Mock(side_effect=error("no JSON")))
         with nullcontext() if is_answered else pytest.raises(ServiceUnavailable):
             refused = partition.asked(request)["refused"]
-            assert refused == {"reason": "embedder_down", "detail": "no JSON"}
+            assert refused == {"reason": "model_unusable", "detail": "no JSON"}
     assert "done" in partition.asked(request)
 
 

@@ -11,7 +11,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -80,6 +80,9 @@ def connect(file: Path) -> sqlite3.Connection:
     A killed process loses nothing. A power failure may lose the last answers, but requesting them
     again costs less than waiting for the disk after each.
     """
+    # An existing file is not opened here: closing it would drop the locks of other connections.
+    with suppress(OSError):  # which SQLite reports; it gives its other files this mode
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     with file_errors(file):
         connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
         try:

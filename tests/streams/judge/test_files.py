@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
+import stat
+from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -16,7 +19,7 @@ from palimpsest.contracts.policy import Judge as Rules
 from palimpsest.streams.judge import judge
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.settings import JudgeSettings
-from palimpsest.streams.judge.storage import FILE
+from palimpsest.streams.judge.storage import FILE, connect
 
 OPEN: set[int] = set()
 
@@ -74,3 +77,21 @@ def test_answers_are_let_go_of_where_the_budget_cannot_be_read(
     with pytest.raises(StoreError, match="away"):
         beside(tmp_path)
     assert not OPEN
+
+
+def test_only_its_user_can_read_a_new_file(tmp_path: Path) -> None:
+    """It has answers about memories: what the model said of them, and texts that it composed."""
+    before = os.umask(0)
+    try:
+        with closing(connect(tmp_path / FILE)):
+            modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert modes == dict.fromkeys((FILE, f"{FILE}-wal", f"{FILE}-shm"), 0o600)
+
+
+def test_an_existing_file_keeps_its_mode(tmp_path: Path) -> None:
+    connect(tmp_path / FILE).close()
+    (tmp_path / FILE).chmod(0o640)
+    connect(tmp_path / FILE).close()
+    assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o640

@@ -134,7 +134,7 @@ class InputFile:
     def _copy_lines(self, to: Path, removed: Collection[int]) -> None:
         packed = is_packed(self.path)
         with _unpacked(self.path) as lines, to.open("wb") as file:
-            copy = gzip.GzipFile(fileobj=file, mode="wb", mtime=0) if packed else file
+            copy = gzip.GzipFile("", fileobj=file, mode="wb", mtime=0) if packed else file
             row = 0
             for number, line in enumerate(lines):
                 is_row = bool((line if number else line.removeprefix(_MARK)).strip())

@@ -225,5 +225,5 @@ def _open_copy(path: Path, mode: str, *, packed: bool | None = None) -> Iterator
         if not gzipped:
             yield file
             return
-        with gzip.GzipFile(fileobj=file, mode=mode, mtime=0) as unpacked:
+        with gzip.GzipFile("", fileobj=file, mode=mode, mtime=0) as unpacked:
             yield unpacked

@@ -102,6 +102,7 @@ def test_lines_of_text(tmp_path: Path) -> None:
     assert copied(path, {3}) == content.removesuffix(b"one, two")
     packed = written(tmp_path, "b.txt.gz", gzip.compress(b"a\nb\na\n"))
     assert gzip.decompress(copied(packed, {2})) == b"a\nb\n"
+    assert b".txt" not in copied(packed, {2}), "the header of gzip names the file being written"
     bracket = written(tmp_path, "c.log", b"[2026-01-01] started\n{x} failed\n")
     assert texts(bracket) == ["[2026-01-01] started", "{x} failed"]
 

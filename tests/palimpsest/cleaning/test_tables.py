@@ -115,3 +115,20 @@ def test_two_columns_of_one_name_are_refused() -> None:
 def test_a_wrong_column_is_named() -> None:
     with pytest.raises(UsageError, match="there is no column body: the columns are text"):
         clean([DOG], text="body")
+
+
+@pytest.mark.parametrize("values", [[1, 1], [1.5, None], [None, None], [True, False]])
+def test_a_table_without_texts_is_not_told_to_name_the_column_that_it_has(
+    values: list[Any],
+) -> None:
+    table = pa.table({"text": pa.array(values)})
+    with pytest.raises(UsageError, match="no column has texts in the first 2 rows") as refused:
+        palimpsest.clean(table)
+    assert "unknown" not in str(refused.value)
+
+
+def test_the_column_of_texts_that_are_bytes_can_be_named() -> None:
+    table = pa.table({"text": pa.array([b"Ada runs.", b"Ada runs."])})
+    with pytest.raises(UsageError, match="--text COLUMN"):
+        palimpsest.clean(table)
+    assert palimpsest.clean(table, text="text").kept == [0]

@@ -335,7 +335,8 @@ def carry_out(
     """Send requests together, or one by one if the writer did not answer in time.
 
     Requests are idempotent: one that was already carried out has no further effect. Raises the
-    refusal if the embedding model cannot be used, so that the run is not recorded and can be repeated.
+    refusal if the embedding model cannot be used, so that the run is not recorded and can be
+    repeated.
     """
     answers: Sequence[Concluded | Apart | RefusedError | TransientError]
     part = [signed(request, judge) for request in part]

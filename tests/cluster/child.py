@@ -94,6 +94,7 @@ def terminate_while_loading(*_: object, **__: object) -> NoReturn:
 
 def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
     assigned.TOGETHER = plan.get("taken", 64)
+    worker.FETCHED = assigned.TOGETHER
     worker.BUFFERED = plan.get("buffered", worker.BUFFERED)
     consuming.MOST_HELD_BYTES = plan.get("held", consuming.MOST_HELD_BYTES)
     watch.LOOK_SECONDS = plan.get("look", watch.LOOK_SECONDS)

@@ -10,7 +10,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -111,7 +119,7 @@ AHEAD = 2
 """Batches whose texts are embedded ahead, while one is decided on."""
 TOGETHER = 512
 """Maximum number of records decided on together; a batch also ends after `WINDOW_BYTES`. Those that
-arrive meanwhile wait."""
+arrive meanwhile wait; while they are a whole batch, no more of the partition are fetched."""
 MODEL_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 """Seconds before each repetition while the model cannot be used. Then the worker ends: another one
 may have a model, and gets the partition."""
@@ -138,6 +146,12 @@ class _Batch:
     @property
     def records(self) -> list[Record]:
         return [delivery.record for delivery in self.deliveries]
+
+
+def _is_batch(waiting: Collection[Delivery]) -> bool:
+    """Whether they are enough for a whole batch."""
+    size = sum(len(delivery.record.value) for delivery in waiting)
+    return len(waiting) >= TOGETHER or size >= WINDOW_BYTES
 
 
 class AssignedPartition:
@@ -173,19 +187,35 @@ class AssignedPartition:
         self._tasks = [asyncio.create_task(self._run_watched(run())) for run in running]
 
     async def candidates(self, deliveries: Sequence[Delivery]) -> None:
-        """Accept records of the candidates topic; blocks while enough of them wait."""
+        """Accept records of the candidates topic."""
         await self._accept(self._candidates, deliveries)
 
     async def commands(self, deliveries: Sequence[Delivery]) -> None:
-        """Accept records of the commands topic; blocks while enough of them wait."""
+        """Accept records of the commands topic."""
         await self._accept(self._requests, deliveries)
 
+    def full(self) -> Iterator[Kind]:
+        """The input topics of which a whole batch waits: no more should be fetched of them."""
+        for kind, waiting in zip(INPUTS, (self._candidates, self._requests), strict=True):
+            if _is_batch(waiting):
+                yield kind
+
     async def _accept(self, waiting: deque[Delivery], deliveries: Sequence[Delivery]) -> None:
-        async for some in self._with_missed(deliveries):
+        """Add records to those that wait, after skipped ones.
+
+        Skipped records may be many; each part of them waits until there is room. They are
+        acknowledged with later ones.
+        """
+        async for records in self._missed.before(deliveries[0].record):
             async with self._changed:
-                await self._changed.wait_for(lambda: self._closing or len(waiting) < TOGETHER)
-                waiting.extend(some)
-                self._changed.notify_all()
+                await self._changed.wait_for(lambda: self._closing or not _is_batch(waiting))
+            await self._add(waiting, [Delivery(record, lambda: None) for record in records])
+        await self._add(waiting, deliveries)
+
+    async def _add(self, waiting: deque[Delivery], deliveries: Sequence[Delivery]) -> None:
+        async with self._changed:
+            waiting.extend(deliveries)
+            self._changed.notify_all()
 
     async def _open(self) -> None:
         while some := await self._next_of(self._candidates, TOGETHER):
@@ -211,14 +241,6 @@ class AssignedPartition:
                 size += len(some[-1].record.value)
             self._changed.notify_all()
         return some
-
-    async def _with_missed(
-        self, deliveries: Sequence[Delivery]
-    ) -> AsyncIterator[Sequence[Delivery]]:
-        """A batch, preceded by skipped records, whose offsets are acknowledged with later ones."""
-        async for records in self._missed.before(deliveries[0].record):
-            yield [Delivery(record, lambda: None) for record in records]
-        yield deliveries
 
     async def _take(self, batch: _Batch) -> None:
         async with self._changed:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any, Protocol
 
 import faust
 import faust.transport.drivers.aiokafka as driver
+from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 from aiokafka.structs import OffsetAndMetadata
 from faust.types import TP
@@ -25,7 +26,7 @@ MOST_HELD_BYTES = 64 * 1024 * 1024
 """Maximum bytes of unacknowledged records. Faust only limits their number: 4,096 of 1 MiB would be
 4 GiB."""
 FULL_SECONDS = 0.05
-"""Interval of checks while that limit is exceeded."""
+"""Interval of checks while that limit is exceeded, or a partition is full."""
 _log = logging.getLogger(__name__)
 FAUST = logging.getLogger("faust")
 """The logger of our subclasses of Faust's classes: Faust would log its messages about them to their
@@ -39,6 +40,9 @@ class Inputs(Protocol):
     """The next offset of each partition."""
     input_ids: Mapping[str, str]
     """The topics' ids by name."""
+
+    def full(self) -> Set[TopicPartition]:
+        """The partitions of which enough records wait."""
 
 
 class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
@@ -58,13 +62,24 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
         active_partitions: set[TP] | None,
         timeout: float,  # noqa: ASYNC109 - Faust's
     ) -> Any:
-        """Called by Faust for more records; none come while those it holds have too many bytes."""
+        """Called by Faust for more records; none come while those it holds have too many bytes.
+
+        Nor do any of partitions of which enough wait, such as those that wait for the model: what
+        Faust holds is delivered in order, whatever partition it is of, so the others would wait,
+        too. Faust's own pauses would drop records that were fetched already.
+        """
         if self._fetched_bytes > MOST_HELD_BYTES:
             held = [message for message in list(self.consumer.unacked) if not message.acked]
             self._fetched_bytes = sum(map(size_of, held))
             if self._fetched_bytes > MOST_HELD_BYTES:
                 await asyncio.sleep(FULL_SECONDS)
                 return {}
+        if active_partitions and (full := self._inputs().full()):
+            active_partitions = {at for at in active_partitions if at not in full}
+            if not active_partitions:  # aiokafka would take that for all of them
+                await asyncio.sleep(FULL_SECONDS)
+                return {}
+            timeout = min(timeout, FULL_SECONDS)
         found = await super().getmany(active_partitions, timeout)
         for records in found.values():
             self._fetched_bytes += sum(map(size_of, records))

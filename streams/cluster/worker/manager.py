@@ -112,7 +112,7 @@ class PartitionManager:
     async def candidates(self, deliveries: Sequence[Delivery]) -> None:
         """Accept records of the candidates topic, for any of the partitions.
 
-        While a full partition delays this, another assignment may begin; the records go to the
+        While skipped records are read, another assignment may begin; the records go to the
         partitions of the assignment under which they came.
         """
         assigned = self._assigned
@@ -126,6 +126,14 @@ class PartitionManager:
         for partition, some in _by_partition(deliveries).items():
             if partition in assigned:
                 await assigned[partition].commands(some)
+
+    def full(self) -> set[TopicPartition]:
+        """The partitions of input topics of which no more should be fetched for now."""
+        return {
+            self._topics.at(kind, partition)
+            for partition, assigned in self._assigned.items()
+            for kind in assigned.full()
+        }
 
     # -- assignment --------------------------------------------------------------------------------
 

@@ -48,6 +48,8 @@ _log = logging.getLogger(__name__)
 BUFFERED = 4096
 """Records of a topic that Faust buffers; then it pauses fetching for up to a second. A quarter of
 this number would halve a worker's throughput."""
+FETCHED = 512
+"""Maximum number of records that Faust takes at once: a full partition may get so many more."""
 SESSION_SECONDS = 6.0
 HEARTBEAT_SECONDS = 1.0
 REBALANCE_SECONDS = 20.0
@@ -232,6 +234,7 @@ def _app(settings: WorkerSettings) -> WorkerApp:
         broker_request_timeout=REQUEST_SECONDS,
         producer_request_timeout=REQUEST_SECONDS,
         stream_buffer_maxsize=BUFFERED,
+        broker_max_poll_records=FETCHED,
         # Records dropped at a revocation are never acknowledged: Faust would wait for them for
         # ever. The manager finishes what it has started.
         stream_wait_empty=False,

@@ -8,11 +8,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import faust.transport.drivers.aiokafka as driver
 import pytest
 from aiokafka.client import AIOKafkaClient, CoordinationType
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.consumer.subscription_state import SubscriptionState
 from aiokafka.errors import NodeNotReadyError
+from faust.types import TP
 
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics
@@ -85,4 +87,38 @@ def test_a_rebalance_while_it_ends_closes_nothing_from_another_thread(tmp_path: 
 
     assert asyncio.run(rebalance()) is False
     assert not closed_on
+    embedder.close()
+
+
+FULL, EMPTY = TP("candidates", 0), TP("candidates", 1)
+
+
+@pytest.mark.parametrize(
+    ("full", "asked"), [({FULL}, [{EMPTY}]), ({FULL, EMPTY}, []), (set(), [{FULL, EMPTY}])]
+)
+def test_nothing_is_fetched_of_a_partition_of_which_enough_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: set[TP], asked: list[set[TP]]
+) -> None:
+    """And Faust's own set is left as it is: what it fetched before would be dropped."""
+    fetched: list[set[TP]] = []
+    active = {FULL, EMPTY}
+    embedder = Embedder(StubEngine())
+
+    async def fetch(
+        _thread: Any, active_partitions: set[TP], _timeout: float
+    ) -> dict[TP, list[Any]]:
+        fetched.append(active_partitions)
+        return {}
+
+    async def take() -> None:
+        app = worker.build_app(without_brokers(tmp_path, embedder))
+        thread: Any = vars(app.consumer)["_thread"]
+        vars(app)["manager"] = SimpleNamespace(full=lambda: full)
+        await thread.getmany(active, 1.0)
+        thread.thread_loop.close()
+
+    monkeypatch.setattr(driver.AIOKafkaConsumerThread, "getmany", fetch)
+    asyncio.run(take())
+    assert fetched == asked
+    assert active == {FULL, EMPTY}
     embedder.close()

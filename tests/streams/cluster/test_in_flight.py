@@ -492,6 +492,10 @@ def test_a_transaction_that_fails_leaves_its_partition_as_it_was_and_others_go_o
 # -- while the model cannot be used --------------------------------------------------------------
 
 
+def retract() -> RetractRequest:
+    return RetractRequest(request_id=str(uuid4()), selection=Selection(source="nowhere"))
+
+
 def failing(patch: pytest.MonkeyPatch, times: int, error: type[ModelError]) -> Mock:
     """An engine that fails for its first calls."""
     real, failures = StubEngine.embed, iter(range(times))
@@ -568,3 +572,50 @@ def test_who_waits_for_the_model_gives_up_its_partition_at_once(
     worker = asyncio.run(run())
     assert worker.failures == []
     assert worker.acknowledged[0] == []
+
+
+def test_a_partition_that_waits_for_the_model_holds_up_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever came for it is taken, in order, and it says that no more should be fetched."""
+    for most in ("TOGETHER", "MOST_TOGETHER"):
+        monkeypatch.setattr(assigned_partition, most, 4)
+    monkeypatch.setattr(assigned_partition, "MODEL_PAUSES", (SECONDS,))
+    tried = failing(monkeypatch, 10**6, ServiceUnavailable)
+    count = 10 * (AHEAD + 2)
+
+    async def run() -> Worker:
+        async with asyncio.timeout(SECONDS), working(tmp_path, at_once) as worker:
+            for number in range(count):
+                await worker.candidate(say(0, number))
+                await worker.request(0, retract())
+            await worker.until(lambda: tried.called)
+            assert [*worker.partitions[0].full()] == ["candidates", "commands"]
+            await worker.request(1, retract())
+            await worker.until(lambda: bool(worker.acknowledged[1]))
+            assert not [*worker.partitions[1].full()]
+            return worker
+
+    worker = asyncio.run(run())
+    assert ids(worker.brokers.topic[0]) == []
+
+
+def test_a_partition_that_was_full_has_room_again_once_it_has_decided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assigned_partition, "TOGETHER", 4)
+    monkeypatch.setattr(assigned_partition, "MODEL_PAUSES", (0.0,) * 9)
+    failing(monkeypatch, 3, ServiceUnavailable)
+    count = 10 * (AHEAD + 2)
+
+    async def run() -> Worker:
+        async with asyncio.timeout(SECONDS), working(tmp_path, at_once) as worker:
+            for number in range(count):
+                await worker.candidate(say(0, number))
+            await worker.until(worker.is_done)
+            assert not [*worker.partitions[0].full()]
+            return worker
+
+    worker = asyncio.run(run())
+    assert ids(worker.brokers.topic[0]) == [*map(str, range(count))]
+    assert worker.acknowledged[0] == [*range(count)]

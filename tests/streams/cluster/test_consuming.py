@@ -8,7 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import faust.transport.drivers.aiokafka as driver
 import pytest
 from aiokafka.client import AIOKafkaClient, CoordinationType
 from aiokafka.consumer.group_coordinator import GroupCoordinator
@@ -19,6 +18,7 @@ from faust.types import TP
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.cluster.worker import worker
+from palimpsest.streams.cluster.worker.consumer import CommittedConsumerThread
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.policies import load_policy
 from tests.stub_engine import StubEngine
@@ -117,7 +117,7 @@ def test_nothing_is_fetched_of_a_partition_of_which_enough_waits(
         await thread.getmany(active, 1.0)
         thread.thread_loop.close()
 
-    monkeypatch.setattr(driver.AIOKafkaConsumerThread, "getmany", fetch)
+    monkeypatch.setattr(CommittedConsumerThread.__base__, "getmany", fetch)
     asyncio.run(take())
     assert fetched == asked
     assert active == {FULL, EMPTY}

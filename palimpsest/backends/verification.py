@@ -10,6 +10,8 @@ from typing import Any, TypedDict
 
 import orjson
 
+from palimpsest.projections.base.files import replace_json
+
 VERIFIED_FILE = "verified.json"
 _log = logging.getLogger(__name__)
 
@@ -41,7 +43,7 @@ def keep_verification(
     )
     file = folder / VERIFIED_FILE
     try:
-        file.write_bytes(orjson.dumps(verification))
+        replace_json(file, verification)
     except OSError as error:
         _log.warning("%s cannot be written: %s; status will not show this", file, error.strerror)
 

@@ -78,7 +78,8 @@ def rebuild(
 def verify(context: typer.Context) -> None:
     """Fold the log and list every difference from the projections; exit status 1 if there is one.
 
-    Needs exclusive access: if another process writes, the exit status is also 1.
+    Needs exclusive access: writes of other processes wait, and if one keeps writing,
+    the exit status is also 1.
     """
     call = invocation(context)
     with call.store() as store, call.output.progress() as report:

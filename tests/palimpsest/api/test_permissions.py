@@ -20,6 +20,7 @@ with Palimpsest.open(sys.argv[1]) as memories:
     memories.submit({"owner_id": "ada", "text": text, "id": sys.argv[2]})
     memories.recall("ada", "lantern")
     memories.status()
+    memories.verify()
     for folder, _, files in os.walk(sys.argv[1]):
         for path in (folder, *(os.path.join(folder, name) for name in files)):
             print(oct(os.stat(path).st_mode), path)
@@ -44,7 +45,9 @@ def new(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[int,
 
 def test_a_new_store_is_its_users_alone(new: tuple[Path, list[tuple[int, Path]]]) -> None:
     store, modes = new
-    assert {path.name for _, path in modes} >= {"log.sqlite", "log.sqlite-wal", "writer.lock"}
+    assert {path.name for _, path in modes} >= {
+        *("log.sqlite", "log.sqlite-wal", "writer.lock", "verified.json")
+    }
     lance = store / "projections" / "lancedb"
     for mode, path in modes:
         inside = path != lance and path.is_relative_to(lance)

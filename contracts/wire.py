@@ -112,6 +112,7 @@ def envelope_of(line: bytes) -> Envelope:
     try:
         found = Envelope.model_validate_json(line)
     except ValidationError as error:
+        require_known(line, "an event")
         raise StoreError(f"an event {_describe(error, None)}") from None
     if found.requires is not None:
         _require_version(found.requires, found.type, "an event")

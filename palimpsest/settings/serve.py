@@ -57,7 +57,7 @@ class _TokenFile(Strict):
 
 
 def read_tokens(file: Path) -> tuple[Token, ...]:
-    """The tokens of a TOML file, each a table `[[token]]`; UsageError if one is wrong."""
+    """The tokens of a TOML file, each a table `[[token]]`; UsageError if it or one is wrong."""
     try:
         return _TokenFile.model_validate(parse_toml(file.read_bytes(), file)).token
     except OSError as error:
@@ -82,7 +82,10 @@ class ServeSettings(BaseModel):
     tokens: tuple[Token, ...] = ()
 
     def all_tokens(self) -> tuple[Token, ...]:
-        """All tokens, of the file and the environment; UsageError if two share a name or secret."""
+        """All tokens, of the file and the environment.
+
+        UsageError if the file cannot be used (`read_tokens`), or two share a name or a secret.
+        """
         found = (*self.tokens, *(read_tokens(self.tokens_file) if self.tokens_file else ()))
         names: dict[str, str] = {}
         for token in found:

@@ -358,6 +358,7 @@ def serve_alone(writer: Writer, pending: PendingRequest[A_co]) -> Answer[A_co]:
     If it needs a vector while the model is down, and the policy continues without one, it is
     refused; so is another process's request if the model cannot be used, which would fail whenever
     it is delivered. That refusal is not recorded: nothing was decided, and a repeat is executed.
+    Otherwise the model's error is raised.
     """
     try:
         return serve(writer, [pending])[0]
@@ -391,7 +392,8 @@ def serve_all(writer: Writer, asked: Iterable[PendingRequest[A_co]]) -> list[Ans
     """Like `serve`, but with many small requests in one transaction, and any other in its own.
 
     If a transaction fails, each of its requests is served alone, so that one request's error does
-    not affect the others. Errors of the store and the disk, and transient ones, are raised.
+    not affect the others. Errors of the store and the disk, transient ones, and those that
+    `serve_alone` raises, are raised.
     """
     answers: list[Answer[A_co]] = []
     for part in parts(asked):

@@ -67,12 +67,14 @@ def test_the_first_record_for_a_topic_waits_for_a_broker_that_hangs(
         async with started(connection, topics) as producer:
             assert broker.pid is not None
             os.kill(broker.pid, signal.SIGSTOP)
-            monkeypatch.setattr(metadata, "PATIENCE_SECONDS", 0.3)
-            give_up_after(producer, 0.3)
-            publishing = asyncio.create_task(producer.publish([], [letter], []))
-            await told_or_ended(caplog, publishing)
-            await asyncio.sleep(2)  # several times as long as it takes to give up again
-            os.kill(broker.pid, signal.SIGCONT)
+            try:
+                monkeypatch.setattr(metadata, "PATIENCE_SECONDS", 0.3)
+                give_up_after(producer, 0.3)
+                publishing = asyncio.create_task(producer.publish([], [letter], []))
+                await told_or_ended(caplog, publishing)
+                await asyncio.sleep(2)  # several times as long as it takes to give up again
+            finally:
+                os.kill(broker.pid, signal.SIGCONT)  # otherwise the producer would never stop
             monkeypatch.undo()
             give_up_after(producer, PATIENCE)
             await publishing

@@ -176,6 +176,7 @@ NEEDS = f"needs Palimpsest 9.2 or newer, and this is {VERSION}: upgrade this one
         line(requires="9.2"),
         line(requires="9.2", data={"candidate_id": 7}),
         line(requires="9.2", mood="calm"),
+        line(requires="9.2", requestid=7),
     ],
 )
 def test_an_event_that_needs_a_newer_version_names_it(newer: bytes) -> None:

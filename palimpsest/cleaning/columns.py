@@ -53,7 +53,8 @@ class Columns:
         guess, known = guess_mapping(some, {})
         text = self.text or next(iter(guess.fields.get("text", ())), None) or _only(some)
         if some and text is None:
-            if not any(map(_may_hold_text, (value for row in some for value in row.values()))):
+            values = (value for row in some for value in row.values())
+            if all(value is None or isinstance(value, int | float) for value in values):
                 raise UsageError(
                     f"no column has texts in the first {len(some)} rows, only numbers or nothing:"
                     f" give texts as strings; {_listed(known)}"
@@ -107,10 +108,6 @@ def _known(name: str, known: Sequence[str]) -> str:
 
 def _listed(known: Sequence[str]) -> str:
     return f"the columns are {', '.join(known)}" if known else "the rows have no columns"
-
-
-def _may_hold_text(value: Any) -> bool:
-    return not (value is None or isinstance(value, bool | int | float))
 
 
 def _only(rows: Sequence[dict[str, Any]]) -> str | None:

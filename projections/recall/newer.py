@@ -16,6 +16,7 @@ from palimpsest.streams.guard import (
     is_note,
     kept_for_frames,
     kept_reading,
+    kept_saying,
     kept_subject,
     shares_a_word,
 )
@@ -133,21 +134,20 @@ class Newer:
             for other in self._near & self._sayings.now[same]:
                 if other is not memory and self._may_be_one(memory, other):
                     yield other
-        others = self._near & self._sayings.by_gist.get(said.gist, _NOBODY) - {memory}
-        if others:
-            yield from self._sharing_a_word(memory, others)
+        yield from self._of_one_gist(memory)
 
-    def _sharing_a_word(self, memory: Memory, others: Iterable[Memory]) -> Iterator[Memory]:
-        """Those of some memories of one gist that may say the same as this one.
-
-        They state the same numbers and dates, or else the same words.
-        """
+    def _of_one_gist(self, memory: Memory) -> list[Memory]:
+        """The near memories that state the same numbers and dates, or else the same words."""
         names = self._sayings.names
+        said = kept_saying(memory.text, names).gist
+        found = self._near & self._sayings.by_gist.get(said, _NOBODY) if said else _NOBODY
         mine = kept_for_frames(memory.text, names)
-        for other in others:
-            theirs = kept_for_frames(other.text, names)
-            if shares_a_word(mine, theirs, names) and self._may_be_one(memory, other):
-                yield other
+        return [
+            other
+            for other in found - {memory}
+            if shares_a_word(mine, kept_for_frames(other.text, names), names)
+            and self._may_be_one(memory, other)
+        ]
 
     def _may_be_one(self, one: Memory, other: Memory) -> bool:
         """Whether two memories are of one namespace, and nobody has told them apart."""

@@ -21,15 +21,13 @@ class Said(Struct, eq=False):
     """What a memory says, until an event changes it (`seen`).
 
     `forms` has what it says now, by its words: one form for texts that differ only in how they call
-    the owner. `moment` is when its face happened, `face` is the whole face, `gist` is that of the
-    face, and `statements` are the face and its clauses, once they have been asked for. `filed` are
-    the sets that it is in.
+    the owner. `moment` is when its face happened, `face` is the whole face, and `statements` are
+    the face and its clauses, once they have been asked for. `filed` are the sets that it is in.
     """
 
     seen: int
     moment: tuple[datetime, int]
     face: Framed
-    gist: Words
     forms: dict[Words, Framed]
     filed: list[set[Memory]]
     statements: list[Framed] = field(default_factory=list)
@@ -94,7 +92,6 @@ class Sayings:
             memory.seen,
             by_face_moment(memory),
             framed(memory, names, face),
-            saying.gist,
             {same: framed(memory, names, text) for same, text in texts.items()},
             filed,
         )

@@ -63,7 +63,7 @@ class Inbox:
         return cursor.lastrowid
 
     def is_idle(self) -> bool:
-        """Whether nothing waits: neither an answer nor gathered uses to be recorded."""
+        """Whether no item waits to be answered, and no gathered uses to be recorded."""
         row = self._database.row("SELECT 1 FROM inbox WHERE answered_at IS NULL LIMIT 1")
         return row is None
 

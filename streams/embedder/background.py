@@ -53,9 +53,9 @@ class Embedder:
         return future
 
     def submit_waiting(self, texts: Sequence[str]) -> Future[list[Embedding]]:
-        """Like `submit`, for a caller that would only wait: embedded on its thread, by the return.
+        """Like `submit`, but on the caller's thread: on return, the future has its result.
 
-        For one text, handing it over and its vector back would take a tenth of its embedding.
+        Handing one text to another thread, and its vector back, takes a tenth of its embedding.
         """
         future: Future[list[Embedding]] = Future()
         self._embed_together([(tuple(texts), future)])

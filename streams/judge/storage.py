@@ -80,9 +80,8 @@ def connect(file: Path) -> sqlite3.Connection:
     A killed process loses nothing. A power failure may lose the last answers, but requesting them
     again costs less than waiting for the disk after each.
     """
-    # An existing file is not opened here: closing it would drop the locks of other connections.
-    with suppress(OSError):  # which SQLite reports; it gives its other files this mode
-        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    with suppress(OSError):  # as for the log: an existing file must not be opened here
+        file.touch(0o600, exist_ok=False)
     with file_errors(file):
         connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
         try:

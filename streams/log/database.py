@@ -104,7 +104,7 @@ class Database:
             # SQLite reports errors, and gives its other files this mode. An existing file is not
             # opened: closing it would drop the locks of other connections, see `_held`.
             with suppress(OSError):
-                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+                path.touch(0o600, exist_ok=False)
         with _database_errors(path):
             self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={mode}{immutable}",

@@ -58,7 +58,8 @@ class Vectors:
     ) -> Future[list[Embedding]] | None:
         """Embed texts on the embedder's thread; None if there are none, or the model is down.
 
-        Unless other work is done `ahead` of their vectors, a single text is embedded here.
+        If the caller does nothing else until it has the vectors (not `ahead`), a single text is
+        embedded on its thread.
         """
         if not texts or self._is_left_alone(policy):
             return None

@@ -186,7 +186,7 @@ class Writer:
     def open_window(self, inputs: Sequence[Input], *, ahead: bool = True) -> Window:
         """Look the inputs up and submit new texts to the embedder; nothing is decided yet.
 
-        `ahead` is False if `close_window` comes next.
+        `ahead`: other windows are opened or closed before this one is closed.
         """
         try:
             texts = list(dict.fromkeys(self._pending_texts.new_texts(inputs, self.owners)))

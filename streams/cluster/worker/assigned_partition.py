@@ -150,8 +150,9 @@ class _Batch:
 
 def _is_batch(waiting: Collection[Delivery]) -> bool:
     """Whether they are enough for a whole batch."""
-    size = sum(len(delivery.record.value) for delivery in waiting)
-    return len(waiting) >= TOGETHER or size >= WINDOW_BYTES
+    if len(waiting) >= TOGETHER:
+        return True
+    return sum(len(delivery.record.value) for delivery in waiting) >= WINDOW_BYTES
 
 
 class AssignedPartition:

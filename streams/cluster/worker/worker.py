@@ -49,7 +49,7 @@ BUFFERED = 4096
 """Records of a topic that Faust buffers; then it pauses fetching for up to a second. A quarter of
 this number would halve a worker's throughput."""
 FETCHED = 512
-"""Maximum number of records that Faust takes at once: a full partition may get so many more."""
+"""Maximum number of records that Faust takes at once: a partition exceeds its limit by few more."""
 SESSION_SECONDS = 6.0
 HEARTBEAT_SECONDS = 1.0
 REBALANCE_SECONDS = 20.0

@@ -180,11 +180,9 @@ class Projector:
             self._latest = time.monotonic()
             if self._pending is None:
                 self._pending, self._since = rows, self._latest
-                self._changed.notify_all()
-                return
-            self._pending.add(rows)
-            if len(self._pending) >= BATCH_ROWS:  # else the thread wakes when they are due
-                self._changed.notify_all()
+            else:
+                self._pending.add(rows)
+            self._changed.notify_all()
 
     def _has_room(self) -> bool:
         return self._pending is None or len(self._pending) < MOST_ROWS or bool(self._failure)
@@ -257,23 +255,25 @@ class Projector:
     def _next(self) -> Rows | None:
         """Wait for a batch that is worth a commit; None when closing."""
         with self._changed:
-            while (wait := self._due_in()) != 0:
+            while not self._is_due():
                 if self._closing:
                     return None
-                self._changed.wait(wait)
+                self._changed.wait(IDLE_SECONDS if self._pending is not None else None)
             rows, self._pending = self._pending, None
             self._busy = True
             self._changed.notify_all()
             return rows
 
-    def _due_in(self) -> float | None:
-        """Seconds until the waiting rows are committed; None if none wait, or none can be."""
+    def _is_due(self) -> bool:
         if self._pending is None or self._failure is not None:
-            return None
-        if self._hurry or len(self._pending) >= BATCH_ROWS:
-            return 0
-        due = min(self._latest + IDLE_SECONDS, self._since + LONGEST_SECONDS)
-        return max(0, due - time.monotonic())
+            return False
+        now = time.monotonic()
+        return (
+            self._hurry
+            or len(self._pending) >= BATCH_ROWS
+            or now - self._latest >= IDLE_SECONDS
+            or now - self._since >= LONGEST_SECONDS
+        )
 
     def _commit(self, rows: Rows) -> None:
         batch = Batch.of(rows)

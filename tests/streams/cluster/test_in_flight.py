@@ -574,12 +574,13 @@ def test_who_waits_for_the_model_gives_up_its_partition_at_once(
     assert worker.acknowledged[0] == []
 
 
+@pytest.mark.parametrize("limits", [("TOGETHER", "MOST_TOGETHER"), ("WINDOW_BYTES",)])
 def test_a_partition_that_waits_for_the_model_holds_up_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: tuple[str, ...]
 ) -> None:
     """Whatever came for it is taken, in order, and it says that no more should be fetched."""
-    for most in ("TOGETHER", "MOST_TOGETHER"):
-        monkeypatch.setattr(assigned_partition, most, 4)
+    for limit in limits:
+        monkeypatch.setattr(assigned_partition, limit, 4)
     monkeypatch.setattr(assigned_partition, "MODEL_PAUSES", (SECONDS,))
     tried = failing(monkeypatch, 10**6, ServiceUnavailable)
     count = 10 * (AHEAD + 2)
@@ -598,6 +599,36 @@ def test_a_partition_that_waits_for_the_model_holds_up_no_other(
 
     worker = asyncio.run(run())
     assert ids(worker.brokers.topic[0]) == []
+
+
+def test_skipped_records_wait_until_a_partition_has_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They may be a whole topic: all of them at once would not fit into memory."""
+    monkeypatch.setattr(assigned_partition, "TOGETHER", 4)
+    monkeypatch.setattr(assigned_partition, "MODEL_PAUSES", (SECONDS,))
+    tried = failing(monkeypatch, 10**6, ServiceUnavailable)
+    skipped = [Record(CANDIDATES, 0, at, orjson.dumps(say(0, at))) for at in range(100)]
+    read: list[Record] = []
+
+    async def before(_self: Missed, _first: Record) -> AsyncIterator[list[Record]]:
+        for record in skipped:
+            read.append(record)
+            yield [record]
+
+    monkeypatch.setattr(Missed, "before", before)
+
+    async def run() -> None:
+        async with working(tmp_path, at_once) as worker:
+            delivered = asyncio.create_task(worker.candidate(say(0, len(skipped))))
+            await worker.until(lambda: tried.called)
+            for _ in range(10 * len(skipped)):
+                await asyncio.sleep(0)
+            assert not delivered.done()
+        await delivered
+
+    asyncio.run(run())
+    assert read == skipped
 
 
 def test_a_partition_that_was_full_has_room_again_once_it_has_decided(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Event, current_thread
 from typing import Any
 
@@ -175,6 +175,19 @@ def test_who_only_waits_embeds_on_its_own_thread(embedder: Embedder, engine: Rec
     assert engine.asked == [["four"], ["a"]]
     with pytest.raises(ValueError, match="poison"):
         embedder.submit_waiting(["poison"]).result(0)
+
+
+def test_what_is_being_embedded_is_waited_for(embedder: Embedder, engine: Recording) -> None:
+    engine.go.clear()
+    first = embedder.submit(["a"])
+    assert engine.started.wait(30)
+    engine.started.clear()
+    with ThreadPoolExecutor(1) as other:
+        second = other.submit(embedder.submit_waiting, ["a"])
+        assert not engine.started.wait(0.2)
+        engine.go.set()
+        assert second.result(30).result(0) == first.result(30)
+    assert engine.asked == [["a"]]
 
 
 def test_who_needs_a_text_now_waits_for_no_submission(

@@ -194,6 +194,8 @@ CLAUSES = _words(
     " unless whereas as since until than"
 )
 """Words that show that a sentence has several clauses or items."""
+JOINING = CLAUSES - _words("who whom whose which that where than so")
+"""What joins a clause to another one; *so no one will see her glasses* is about people."""
 
 NEGATORS = _words(
     "not no never none nobody nothing nowhere neither nor without hardly barely scarcely rarely"

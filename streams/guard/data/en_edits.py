@@ -606,13 +606,30 @@ ROWS: tuple[EditRow, ...] = (
     EditRow(
         "nobody",
         "*nobody* for *no one*, and similar words",
-        "before a verb, in small letters; not after *of*",
-        (("She hopes that nobody will call.", "She hopes that no one will call."),),
+        "before a verb, in small letters; not after *of*, nor *no one* after a conjunction or a"
+        " mark and several things (*two lifts but no one works*)",
+        (
+            ("She hopes that nobody will call.", "She hopes that no one will call."),
+            ("The phone is on but nobody will call.", "The phone is on but no one will call."),
+            ("She says nobody was at her house.", "She says no one was at her house."),
+            ("She has glasses so nobody will ask.", "She has glasses so no one will ask."),
+            ("It was late and someone was here.", "It was late and somebody was here."),
+            ("She had two dogs but everyone was ill.", "She had two dogs but everybody was ill."),
+        ),
         (
             ("She is a nobody of the city.", "She is a no one of the city."),
             ("She hopes that no one man will call.", "She hopes that nobody man will call."),
             ("She hopes that anyone will call.", "She hopes that someone will call."),
             ("Of the pills no one is enough.", "Of the pills nobody is enough."),
+            (
+                "The shop has two lifts but no one works.",
+                "The shop has two lifts but nobody works.",
+            ),
+            ("She owns four pens and no one writes.", "She owns four pens and nobody writes."),
+            ("He tried the switches, no one works.", "He tried the switches, nobody works."),
+            ("She has 3 sons though no one calls.", "She has 3 sons though nobody calls."),
+            ("There are lamps here; no one works.", "There are lamps here; nobody works."),
+            ("She had some pills, yet no one was new.", "She had some pills, yet nobody was new."),
         ),
     ),
     EditRow(

@@ -489,7 +489,21 @@ def _body(one: Reading, i: int, other: Reading, j: int) -> Found:
         and "of" not in one.lows[:i]
         and (low(one, after) in en.FINITE or one.lows[after : after + 2] == en.WANTED)
     )
-    return found if acts else None
+    several = _is_none_of_several(one, i) or _is_none_of_several(other, j)
+    return found if acts and not several else None
+
+
+def _is_none_of_several(text: Reading, at: int) -> bool:
+    """Whether *no one* may mean none of some things: *two lifts but no one works*."""
+    if low(text, at) != "no" or not (low(text, at - 1) in en.JOINING or kind(text, at - 1) is SIGN):
+        return False
+    before = text.lows[:at]
+    return NUMBER in text.kinds[:at] or any(
+        word in en.NUMBERS
+        or word in en.QUANTIFIERS
+        or (word.endswith("s") and word not in en.FINITE and subject not in en.SUBJECTS)
+        for subject, word in zip(("", *before), before, strict=False)
+    )
 
 
 def _happy(one: Reading, i: int, other: Reading, j: int) -> Found:

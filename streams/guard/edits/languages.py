@@ -21,6 +21,13 @@ _ARTICLES = frozenset("el la los las un una del al mi tu su le les une du au ma 
 """Articles and possessives of Spanish and French: a noun follows."""
 _SMALL_NOUNS = frozenset({"es", "fr"})
 """Languages whose nouns have small letters: a capital after an article begins a name."""
+_THE = frozenset("alle allen das den der deren dessen die diese diesen dieser".split())
+"""German words after which a number may stand alone: *die zwei mag sie nicht*."""
+_OF_THE = frozenset(
+    "alten besten braunen ersten grossen guten jungen kleinen letzten lieben neuen roten schwarzen"
+    " schönen weissen".split()
+)
+"""German adjectives that may follow a number after such a word, where a verb may, too."""
 _GIVES = frozenset("gab gaben gebe geben gebt gib gibst gibt".split())
 
 
@@ -53,12 +60,14 @@ def _is_label(table: LanguageTable, text: Reading, at: int) -> bool:
 
 
 def _is_of_a_verb(text: Reading, at: int) -> bool:
-    """Whether a German word is no number: *wir sieben* (sift), *gibt acht*, *in acht vor*."""
-    before = low(text, at - 1)
+    """Whether a German word counts nothing: *wir sieben* (sift), *gibt acht*, *die zwei mag er*."""
+    before, after = low(text, at - 1), low(text, at + 1)
     if low(text, at) == "sieben" and (capital(text, at - 1) or before in _THEY):
         return True
-    verb = low(text, at) == "acht" and before in _GIVES | {"ausser"}
-    return verb or (low(text, at) in ("acht", "elf") and text.texts[at + 1].islower())
+    if low(text, at) == "acht" and before in _GIVES | {"ausser"}:
+        return True
+    alone = low(text, at) in ("acht", "elf") or (before in _THE and after not in _OF_THE)
+    return alone and text.texts[at + 1].islower()
 
 
 def _month(one: Reading, i: int, other: Reading, j: int) -> Found:

@@ -60,6 +60,9 @@ TABLE = language_table(
                 ("Ich wohne seit zwei Jahren in Bonn", "Ich wohne seit 2 Jahren in Bonn."),
                 ("Ada hat zwei Hunde.", "Ada hat 2 Hunde"),
                 ("Ada hat acht Hunde und eine Katze.", "Ada hat 8 Hunde und eine Katze."),
+                ("Ada mag die zwei kleinen Hunde.", "Ada mag die 2 kleinen Hunde."),
+                ("Die drei Katzen mag sie nicht.", "Die 3 Katzen mag sie nicht."),
+                ("Sie hat fünf sehr gute Freunde.", "Sie hat 5 sehr gute Freunde."),
             ),
             fails=(
                 ("Ada hat drei Hunde.", "Ada hat 4 Hunde."),
@@ -79,6 +82,10 @@ TABLE = language_table(
                 ("Sie liegt in Bett fünf Tage.", "Sie liegt in Bett 5 Tage."),
                 ("Er ist mit Windows elf Jahre und mehr.", "Er ist mit Windows 11 Jahre und mehr."),
                 ("Die elf spielt nicht gut.", "Die 11 spielt nicht gut."),
+                ("Die zwei mag sie nicht.", "Die 2 mag sie nicht."),
+                ("Die drei kennen Ada und ihn nicht.", "Die 3 kennen Ada und ihn nicht."),
+                ("Diese vier habe ich nie gern.", "Diese 4 habe ich nie gern."),
+                ("Die fünf gefallen Ada nicht.", "Die 5 gefallen Ada nicht."),
                 ("Ich und du sieben Mehl und Zucker.", "Ich und du 7 Mehl und Zucker."),
                 (
                     "Sie lässt außer acht Kindern alle gehen.",

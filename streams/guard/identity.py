@@ -14,7 +14,7 @@ from palimpsest.streams.guard.edits.table import EDITS
 
 REVISION = 4
 """Raised with each change of a rule or the tokeniser that no example or word list shows."""
-NAMES_REVISION = 12
+NAMES_REVISION = 13
 """The same for the rules of names."""
 
 

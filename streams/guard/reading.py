@@ -8,13 +8,12 @@ from itertools import compress
 from typing import NamedTuple
 
 from palimpsest.streams.guard.clues import Clues, clues_of
-from palimpsest.streams.guard.data.closed_class import OTHERS, VERBATIM_ELSEWHERE, VERBATIM_IN_RUNS
-from palimpsest.streams.guard.data.en import VERBATIM
+from palimpsest.streams.guard.data.closed_class import OTHERS, VERBATIM_IN_RUNS
 from palimpsest.streams.guard.data.frame_words import NOW
 from palimpsest.streams.guard.data.language_table import LanguageTable
 from palimpsest.streams.guard.data.tables import BUILT_IN, Tables
 from palimpsest.streams.guard.names import called_alike
-from palimpsest.streams.guard.text.fixed import fixed_of
+from palimpsest.streams.guard.text.fixed import fixed_of, is_told_verbatim
 from palimpsest.streams.guard.text.language import Language, language_of
 from palimpsest.streams.guard.text.tokeniser import (
     CODE,
@@ -110,9 +109,7 @@ class Reading:
     @cached_property
     def is_verbatim(self) -> bool:
         """Whether it may tell how something is written, such as a password."""
-        if not (VERBATIM.isdisjoint(self.lows) and VERBATIM_ELSEWHERE.isdisjoint(self.lows)):
-            return True
-        if "mot de passe" in self.text.casefold():
+        if is_told_verbatim(self.lows, self.text):
             return True
         runs = self.table is not None and self.table.script != "latin"
         return runs and any(word in self.text for word in VERBATIM_IN_RUNS)

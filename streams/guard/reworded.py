@@ -57,6 +57,7 @@ from palimpsest.streams.guard.data.name_words import (
     TRANSPORT,
 )
 from palimpsest.streams.guard.data.patterns import NAME_START, any_of
+from palimpsest.streams.guard.text.fixed import is_told_verbatim
 from palimpsest.streams.guard.text.plurals import singular
 from palimpsest.streams.guard.written import DAY_NAME, MONTH, as_written
 
@@ -72,6 +73,7 @@ VALUE = rf"(?:[0-9]+|[0-9]{{1,2}} (?:{MONTH})|(?:{MONTH}) [0-9]{{1,2}})(?:,? [0-
 """A number or a date."""
 
 
+_WORD = compile_later(r"[\w'\-]+")
 MOST_STEPS = 3
 """Maximum number of times that a sentence is put into another wording."""
 
@@ -79,7 +81,11 @@ MOST_STEPS = 3
 def reworded(said: str, who: str) -> str:
     """Put a sentence that begins with `who` into the wording in which it is compared."""
     stop = "." if said.endswith(".") else ""
-    rest = _in_one_wording(as_written(said.removeprefix(who).removesuffix(stop)))
+    former = said.removeprefix(who).removesuffix(stop)
+    rest = as_written(former)
+    if rest != former and is_told_verbatim(_WORD.findall(said.casefold()), said):
+        return said
+    rest = _in_one_wording(rest)
     if found := _OF_SOMEBODY.fullmatch(rest):
         rest = found[1] + _in_one_wording(found[2])
     return who + rest + stop

@@ -130,11 +130,47 @@ PAIRS = frozenset(
 """Pairs of neighbouring words that only English has."""
 
 VERBATIM_ELSEWHERE = frozenset(
-    "passwort kennwort passphrase benutzername contraseña identifiant motto slogan".split()
+    (
+        "passwort kennwort passphrase benutzername contraseña identifiant motto slogan"
+        " passwörter kennwörter nutzername codewort geheimwort sicherheitsfrage sicherheitsantwort"
+        " spitzname kennzeichen nummernschild zitat inschrift aufschrift tätowierung rätsel"
+        " pseudo pseudonyme surnom immatriculation épitaphe tatouage devinette"
+        " contraseñas matrícula apodo lema eslogan acertijo adivinanza tatuaje"
+    ).split()
 )
 """Words of other languages that show that a text may be about a spelling, such as a password."""
+PHRASES_ELSEWHERE = (
+    *(" mot de passe", " mots de passe", " mot secret", " phrase secrète", " code secret"),
+    *(" question de sécurité", " question secrète", " nom d'utilisateur", " nom d’utilisateur"),
+    *(" plaque d'immatriculation", " pregunta de seguridad", " pregunta secreta"),
+    *(" palabra clave", " palabra secreta", " nombre de usuario", " frase secreta"),
+)
+"""The same in several words, as they follow a space."""
 VERBATIM_IN_RUNS = (
     *("密码", "密碼", "口令", "パスワード", "合言葉", "暗証"),
+    *(
+        "密保",
+        "安全问题",
+        "安全問題",
+        "暗号",
+        "暗號",
+        "用户名",
+        "用戶名",
+        "昵称",
+        "暱稱",
+        "车牌",
+        "車牌",
+    ),
+    *("座右铭", "座右銘", "口号", "口號", "标语", "標語", "谜", "謎"),
+    *(
+        "秘密の質問",
+        "ユーザー名",
+        "ニックネーム",
+        "あだ名",
+        "ナンバープレート",
+        "座右の銘",
+        "スローガン",
+    ),
     *("「", "『", "《", "〈", "“"),
 )
 """The same in scripts without spaces, with their quotation marks and marks of titles."""

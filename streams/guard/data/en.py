@@ -579,8 +579,25 @@ VERBATIM = _words(
     " watchword login hashtag quote quotes quoted quotation typed types wording motto slogan lyrics"
     " lyric passkey headline heading caption subtitle tattoo inscription sticker epitaph prompt"
     " translation rhyme rhymes riddle commit"
+    " usernames passphrases passcodes codewords logins hashtags mottos slogans passkeys captions"
+    " safeword safewords nickname nicknames callsign callsigns gamertag gamertags alias aliases"
+    " tagline taglines catchphrase catchphrases mantra mnemonic ssid hostname palindrome anagram"
+    " engraved engraving inscribed tattooed tattoos"
 )
 """Words that show that a text may be about a spelling: then no edit is licensed."""
+VERBATIM_PHRASES = tuple(
+    f" {phrase}"
+    for phrase in (
+        "answer to|answers to|code name|code phrase|code word|keyword is|pin code|pin is|pin was"
+        "|pins are|licence plate|license plate|number plate|recovery phrase|registration plate"
+        "|safe word|secret answer|secret code|secret phrase|secret question|secret word"
+        "|security answer|security code|security phrase|security question|seed phrase|subject line"
+        "|trigger phrase|trigger word|wake word|wi-fi name|wifi name|network name"
+    ).split("|")
+)
+"""Words in a row that show the same, as they follow a space."""
+SIGNS = _words("badge banner board card cup label mug note plaque plate poster shirt sign t-shirt")
+"""What words are written on: *the sign on her door says three dogs*."""
 MENTIONS = VERBATIM | _words(
     "word words handle variable column branch file folder key tag label keyword title setting"
     " option flag parameter named call called calls name names term terms set"

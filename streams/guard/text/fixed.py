@@ -6,7 +6,15 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from palimpsest.streams.guard.data.en import CHANGED, NUMBERS, SPACED
+from palimpsest.streams.guard.data.closed_class import PHRASES_ELSEWHERE, VERBATIM_ELSEWHERE
+from palimpsest.streams.guard.data.en import (
+    CHANGED,
+    NUMBERS,
+    SIGNS,
+    SPACED,
+    VERBATIM,
+    VERBATIM_PHRASES,
+)
 from palimpsest.streams.guard.data.language_table import HAN, KANA, NUMERALS
 from palimpsest.streams.guard.data.tables import BUILT_IN, Tables
 from palimpsest.streams.guard.text.tokeniser import CODE, NUMBER, PLAIN, Kind
@@ -16,6 +24,9 @@ _THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")
 _UNSPACED = re.compile(f"[{HAN}{KANA}]")
 _NUMERALS = re.compile(rf"[{NUMERALS}\d]+")
 _WITH_UNIT = re.compile(rf"`([0-9]+(?:[.,][0-9]+)*)(?:{'|'.join(sorted(SPACED))})")
+
+_PHRASES = VERBATIM_PHRASES + PHRASES_ELSEWHERE
+_SAYS = frozenset({"read", "reads", "say", "says", "said"})
 
 
 @lru_cache(maxsize=64)
@@ -72,3 +83,14 @@ def without_zeros(number: str) -> str:
 def without_thousands(number: str) -> str | None:
     """A number without the commas between its thousands; None if it has none."""
     return number.replace(",", "") if _THOUSANDS.fullmatch(number) else None
+
+
+def is_told_verbatim(lows: Sequence[str], text: str) -> bool:
+    """Whether a text, with its words in small letters, may tell how something is written."""
+    if not (VERBATIM.isdisjoint(lows) and VERBATIM_ELSEWHERE.isdisjoint(lows)):
+        return True
+    written = next((at for at, word in enumerate(lows) if word in SIGNS), len(lows))
+    if not _SAYS.isdisjoint(lows[written:]):
+        return True
+    low = f" {text.casefold()}"
+    return any(phrase in low for phrase in _PHRASES)

@@ -9,6 +9,7 @@ import pytest
 from palimpsest.streams.guard import passes, read
 from palimpsest.streams.guard.edits.moves import MOVE
 from palimpsest.streams.guard.edits.table import EDITS, FINAL_STOP
+from tests.streams.guard.test_names import NAMES, joined, pairs
 from tests.tables import each
 
 PAIRS = [
@@ -17,11 +18,35 @@ PAIRS = [
 """Every pair that the table licenses, but for the last full stop."""
 TOLD = {
     "a passphrase": "Her passphrase is {}",
+    "a passphrase of several": "Two of her passphrases are {}",
+    "a security question": "The answer to her security question is {}",
+    "a PIN": "Her PIN is {}",
+    "a safe word": "Her safe word is {}",
+    "a code word": "The secret word of the club is {}",
+    "a licence plate": "Her licence plate is {}",
+    "a number plate": "The number plate of her car is {}",
+    "a nickname": "Her nickname is {}",
+    "a gamertag": "Her gamertag is {}",
+    "an engraving": "Her ring is engraved with {}",
+    "a sign": "The sign on her door says {}",
+    "a T-shirt": "The shirt that she has reads {}",
+    "a wireless network": "The SSID of her home is {}",
     "a motto": "{} That is the motto of the house.",
     "a spelling": "This is spelt as she does: {}",
     "in German": "Ada hat ein Passwort: {}",
+    "a security question in German": "Die Antwort auf ihre Sicherheitsfrage ist {}",
+    "a nickname in German": "Ihr Spitzname ist {}",
+    "in French": "Son mot de passe est {}",
+    "a security question in French": "La réponse à la question de sécurité est {}",
+    "a nickname in French": "Son surnom est {}",
     "in Spanish": "Mi contraseña es {}",
+    "a security question in Spanish": "La respuesta a la pregunta de seguridad es {}",
+    "a nickname in Spanish": "Su apodo es {}",
     "in Chinese": "密码是{}",
+    "a security question in Chinese": "密保问题的答案是{}",
+    "a nickname in Chinese": "她的昵称是{}",
+    "a security question in Japanese": "秘密の質問の答えは{}",
+    "a nickname in Japanese": "彼女のあだ名は{}",
     "a title in Chinese": "她喜欢《{}》",
     "a quotation in Chinese": "她说“{}”",
     "a quotation in Japanese": "彼女は「{}」と言った",
@@ -46,6 +71,56 @@ MODEL = "multilingual-e5-small"
 def test_no_edit_is_licensed_in_what_is_told_word_for_word(told: str) -> None:
     for _, (one, other) in PAIRS:
         assert not near(told.format(one), told.format(other)), (one, other)
+
+
+@each(
+    ("one", "other"),
+    [
+        ("Two spins are three laps of it.", "Two spins are 3 laps of it."),
+        ("She has three pins in her hip.", "She has 3 pins in her hip."),
+        ("She has three words for it.", "She has 3 words for it."),
+        ("She says she has three signs of it.", "She says she has 3 signs of it."),
+        ("Ada hat drei Fragen an ihn.", "Ada hat 3 Fragen an ihn."),
+        ("Elle a trois questions et un mot.", "Elle a 3 questions et un mot."),
+        ("Ada tiene tres preguntas y un perro.", "Ada tiene 3 preguntas y un perro."),
+        ("她有三个问题。", "她有3个问题。"),
+    ],
+)
+def test_similar_words_tell_no_wording(one: str, other: str) -> None:
+    assert near(one, other)
+
+
+TOLD_OF_AN_OWNER = """
+My safe word is red & blue. / Ada's safe word is red and blue.
+My passphrase is half past five. / Ada's passphrase is at 5:30.
+My passphrase is jump at 17:00. / Ada's passphrase is jump at 5 pm.
+My username is Prof Bea. / Ada's username is Professor Bea.
+My motto is work every Monday. / Ada's motto is work on Mondays.
+My number plate is 31 Jan. / Ada's number plate is 31 January.
+My security answer is four brothers. / Ada's security answer is 4 brothers.
+My PIN is March 14. / Ada's PIN is 14 March.
+The answer to my question is four brothers. / The answer to my question is 4 brothers.
+"""
+
+
+@each(("one", "other"), pairs(TOLD_OF_AN_OWNER))
+def test_of_an_owner_with_names_no_wording_is_rewritten(one: str, other: str) -> None:
+    assert not joined(one, other, NAMES)
+
+
+@each(
+    ("one", "other"),
+    [
+        ("My passphrase is Rex.", "The user's passphrase is Rex."),
+        ("My safe word is three dogs", "Ada's safe word is three dogs."),
+        (
+            "I have two spinning wheels and four brothers.",
+            "Ada has two spinning wheels and 4 brothers.",
+        ),
+    ],
+)
+def test_whose_wording_it_is_is_read_by_names(one: str, other: str) -> None:
+    assert joined(one, other, NAMES)
 
 
 def test_the_pairs_are_of_every_edit_and_are_licensed_as_they_stand() -> None:

@@ -17,33 +17,34 @@ from palimpsest.streams.guard.data.name_words import (
     ADVERBS,
     AILMENTS,
     COUNTING,
+    FALLING,
     FIRST_AND_SECOND,
     HOMES,
     ILLNESSES,
     INTENDING,
     LIMBS,
-    LIVING,
+    MEDICINES,
     NO_NOUNS,
     NOT_VERBS,
     NOTED,
     NUMBERED,
     OTHER_TIMES,
-    PETS,
     PLAIN,
     PRONOUNS,
     RELATED,
+    REMEDIES,
     ROLES,
     SAME,
     SEVERAL,
     THIRD,
     TOOLS,
-    TRADES,
     TRANSITIVE,
     UNIQUE,
     VERBAL,
+    WILLING,
     third,
 )
-from palimpsest.streams.guard.data.patterns import NAME_START, any_of
+from palimpsest.streams.guard.data.patterns import any_of
 from palimpsest.streams.guard.data.value_words import (
     FRENCH_MINE,
     SPANISH_MINE,
@@ -113,7 +114,15 @@ _POSSESSIVE = compile_later(r"\b(?:my|his|her|their)\b")
 _AT = "(?:behind|in|on)"
 _DRINKS = "(?:drinks?|has|have|takes?)"
 _HOME = rf"(?:{any_of(HOMES)})\b"
+_AILS = r"(?:\b(?:is|am|has|have|got|(?:get|suffer)s?(?: from)?)|'m)(?: [a-z]+)?"
+_MEDICINE = (
+    r"(?:(?:[0-9.]+ ?mg (?:of )?|an? [a-z]+ of )?"
+    rf"(?:(?:[0-9]+|{any_of(en.NUMBERS)}|an?|daily|iron|pain|prescription|some|strong|the) )?"
+    rf"(?:{any_of(MEDICINES | REMEDIES)}|vitamin [A-Z][0-9]*)"
+    r"(?: (?:daily|every (?:day|evening|morning|night)|(?:once|twice) (?:a day|daily)))?)"
+)
 _SIDE = "(?:left |right )?"
+_SOME = rf"(?:(?:an?|some|the|[0-9]+|{any_of(en.NUMBERS)}) (?:[a-z]+ )?)?[a-z]+(?: and [a-z]+)?"
 _WHOSE = (" my ", " his ", " her ", " their ")
 
 
@@ -126,12 +135,12 @@ def _owning(whose: str, *, user: bool) -> re.Pattern[str]:
         rf"\b({whose}) own (?=[a-z])",
         rf"\b{_DRINKS} ({whose}) (?:coffee|tea) (?:black|strong|white|with|without)\b",
         rf"\b(?:dislocated|sprained|tore|twisted) ({whose}) {_SIDE}(?:{any_of(LIMBS)})\b",
-        rf"\btakes? (?:[a-z]+ )+for ({whose}) (?:[a-z]+ )?(?:{any_of(AILMENTS)})\b",
+        rf"\btakes? {_MEDICINE} for ({whose}) (?:[a-z]+ )?(?:{any_of(AILMENTS)})\b",
         rf"\buses? (?:an? )?{MAKE} as ({whose}) (?:[a-z]+ )?(?:{any_of(TOOLS)})\.?\Z",
         rf"\b(?:changed|lost|quit) ({whose}) job\b",
         rf"\bha(?:s|ve) {MAKE} as ({whose}) (?:{any_of(ROLES | UNIQUE)})\b",
         rf"\bha(?:s|ve) ({whose}) (?:bank )?accounts? (?:at|with)\b",
-        rf"\b(?:deaf|blind|{any_of(ILLNESSES)}) in ({whose}) (?:left|right)\b",
+        rf"{_AILS} (?:deaf|blind|{any_of(ILLNESSES)}) in ({whose}) (?:left|right)\b",
         rf"\b(?:earns? ({whose}) living|spent ({whose}) childhood)\b",
     ]
     if user:
@@ -139,14 +148,19 @@ def _owning(whose: str, *, user: bool) -> re.Pattern[str]:
             rf"\b(?:broke|fractured|hurt|injured) ({whose}) {_SIDE}(?:{any_of(LIMBS)})\b",
             rf"\b(?:lives?|stays?) (?:in [A-Z][a-z]+ )?with ({whose}) (?:{any_of(RELATED)})\b",
             rf"\b(?:calls?|owes?|phones?|visits?) ({whose}) (?:{any_of(RELATED)})\b",
-            rf"\b(?:building|built|grows?|planted) (?:[a-z]+ ){{1,3}}{_AT} ({whose}) {_HOME}",
+            rf"\b(?:building|built|grows?|planted) {_SOME} {_AT} ({whose}) {_HOME}",
         ]
     return compile_later("|".join(ways))
 
 
-_ANOTHER = compile_later(NAME_START)
-_OTHERS = (LIVING | PETS | TRADES | {"who", "that"}) - {"the"}
-"""Words for others whose a possessive after them may be."""
+_NO_DEED = any_of(ADVERBS | en.AUXILIARIES | en.BE | WILLING | FALLING | {"to", "and"})
+_LEADS = compile_later(rf"(?:(?: |^|')(?:(?:ve|m|ll|d|{_NO_DEED})\b))* ?")
+"""What may stand between the owner and a deed in which nobody else can have a part."""
+_LEADS_TO_OWN = compile_later(
+    rf"{_LEADS.pattern}[a-z]+(?: to [a-z]+|(?: (?:about|at|of))? [a-z]+ing)?"
+    rf"(?: (?:{any_of(en.PREPOSITIONS | en.PARTICLES)}))* "
+)
+"""The same before *own*, with its verb: *is saving up for her own*, not *says bob has her own*."""
 _OWN = _owning("his|her|their", user=False)
 _USERS = _owning("their", user=True)
 _MY = _owning("my", user=True)
@@ -218,8 +232,9 @@ def _owned(name: str, rest: str) -> tuple[bool, str]:
     before, after = rest[:start], rest[end:].removeprefix(" own")
     if _POSSESSIVE.search(before) or _POSSESSIVE.search(after):
         return False, rest
-    if _ANOTHER.search(rest[: found.start()]) or not _OTHERS.isdisjoint(before.split()):
-        return False, rest  # *Ada thinks Bob lost his job*
+    leads = _LEADS_TO_OWN if found.lastindex == 1 else _LEADS
+    if not leads.fullmatch(rest[: found.start()]):
+        return False, rest  # *Ada thinks bob lost his job*
     return True, f"{before}their{after}"
 
 

@@ -578,6 +578,24 @@ MEDICINES = frozenset(
 )
 """Medicines: to be *on* one is to take it."""
 
+REMEDIES = frozenset(
+    (
+        "antibiotics antidepressants antihistamines aspirin codeine drops ibuprofen injections"
+        " medication medications medicine morphine naproxen painkillers paracetamol penicillin"
+        " pill pills prednisone steroids supplements tablet tablets"
+    ).split()
+)
+"""What else is taken for an ailment, besides `MEDICINES`."""
+
+WILLING = frozenset(
+    "aim aims decided going hope hopes intend intends like need needs plan planning plans want"
+    " wants".split()
+)
+"""Words before *to* and what somebody wants to do or has to do."""
+
+FALLING = frozenset({"crashed", "fell", "slipped", "tripped"})
+"""What happens to somebody who then breaks an arm."""
+
 FEARS = frozenset(
     (
         "bats|bees|birds|cats|clowns|dentists|dogs|falling|fire|flying|heights|mice|needles|rats"

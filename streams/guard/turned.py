@@ -30,6 +30,7 @@ from palimpsest.streams.guard.data.name_words import (
     PRONOUNS,
     RELATED,
     ROLES,
+    SERVICES,
     THINGS,
     THIRD,
     UNIQUE,
@@ -307,10 +308,6 @@ def _handed_in(names: tuple[str, ...]) -> re.Pattern[str]:
     )
 
 
-_GOODS = r"(?:[a-z\-]+ )?(?:album|book|film|letter|novel|painting|photo|picture|poem|song|story)\b"
-"""What somebody made, which others sell."""
-
-
 @lru_cache(maxsize=64)
 def _requests(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     who = any_of([*(name for name in names if name != SPEAKER), "me"])
@@ -322,7 +319,7 @@ def _requests(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
             rf" (?:at|on) {where}(\.?)"
         ),
         re.compile(
-            rf"(An?) (?!{_GOODS})([a-z\-]+(?: [a-z\-]+)?) (?:by|with) ({who})"
+            rf"(An?) ((?:[a-z\-]+ ){{0,2}}(?:{any_of(SERVICES)})) (?:by|with) ({who})"
             r" (?:costs|is) ([$€£][0-9.,]*[0-9]|[0-9][0-9.,]* (?:dollars|euros|pounds))(\.?)"
         ),
     )

@@ -317,6 +317,15 @@ PAYING = frozenset(
 )
 """Words beside which pounds are money, also with an *s*."""
 
+SERVICES = frozenset(
+    (
+        "audit check-up checkup class consultation cut facial fitting haircut hour lesson manicure"
+        " massage pedicure rehearsal repair session translation trim tuning tutorial valuation"
+        " workshop"
+    ).split()
+)
+"""What somebody does for money: others neither sell it nor pay for it together with them."""
+
 DATED = frozenset(
     "anniversary appointment birthday deadline exam interview operation party wedding".split()
 )

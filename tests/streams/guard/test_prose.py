@@ -62,6 +62,8 @@ Ada's deadline for the tax return is 31 Jan. / My tax return is due January 31st
 My passport runs out in November 2027. / Ada's passport is valid until Nov 2027.
 Ada's visa expires on 3 May. / My visa is valid until 3 May.
 My price for a tuning is £75. / Ada charges 75 pounds for a tuning.
+My fee for a standard piano tuning is £75. / A standard piano tuning by Ada is £75.
+A first consultation with Ada costs €90. / I charge 90 euros for a first consultation.
 Ada reports to Bea. / My line manager is Bea.
 Ada's languages are Dutch, French and Greek. / I speak French, Dutch and Greek.
 Ada has her account at N26. / My bank is N26.
@@ -221,6 +223,15 @@ Ada was brought up in court. / Ada was raised in court.
 Ada belongs to Bob. / Ada is a member of Bob.
 Ada's number is 12345678. / Ada's phone number is 12345678.
 Ada's baby must be in by 3 May. / Ada's baby is due on 3 May.
+A flat with Ada costs $400. / I charge $400 for a flat.
+A phone plan with Ada costs $40. / I charge $40 for a phone plan.
+A trip with Ada costs $400. / I charge $400 for a trip.
+A ticket by Ada costs $40. / I charge $40 for a ticket.
+A dress by Ada costs $40. / I charge $40 for a dress.
+A portrait by Ada costs $400. / I charge $400 for a portrait.
+My fee for a visa is $40. / Ada charges $40 for a visa.
+My price for a house is $400. / Ada charges $400 for a house.
+My fee for a gym is $40. / Ada charges $40 for a gym.
 A book by Ada costs 40 euros. / Ada charges 40 euros for a book.
 A letter from Ada is 40 pages. / Ada charges 40 pages for a letter.
 My blood group is O-negative. / Ada's blood type is O positive.

@@ -17,10 +17,13 @@ from palimpsest.streams.guard.data.name_words import (
     AT_HOME,
     BELONGINGS,
     COMMON,
+    DEPICTING,
     DOING,
     FEARS,
     IDIOMS,
     LARGEST,
+    LIVESTOCK,
+    LIVING,
     MEALS,
     MEETINGS,
     NOT_CALLED,
@@ -31,6 +34,7 @@ from palimpsest.streams.guard.data.name_words import (
     RELATED,
     ROLES,
     SERVICES,
+    TELLING,
     THINGS,
     THIRD,
     UNIQUE,
@@ -38,6 +42,7 @@ from palimpsest.streams.guard.data.name_words import (
 )
 from palimpsest.streams.guard.data.patterns import any_of
 from palimpsest.streams.guard.reworded import MAKE, NAME, VALUE
+from palimpsest.streams.guard.text.plurals import singular
 from palimpsest.streams.guard.text.verbs import may_be_participle
 from palimpsest.streams.guard.written import MONTH
 
@@ -240,7 +245,20 @@ def _fronted(text: str, names: tuple[str, ...]) -> str | None:
     one_deed = THIRD.get(verb, verb) in USING and 0 < len(others) < MOST_WORDS
     if front.casefold() in IDIOMS or not one_deed or not _NO_FRONT.isdisjoint(others):
         return None
+    if does.split(" ")[1].islower() and _may_describe(front.casefold(), THIRD.get(verb, verb)):
+        return None
     return f"{capitalised(who)} {does} {front[0].lower()}{front[1:]}{stop}"
+
+
+def _may_describe(front: str, verb: str) -> bool:
+    """Whether a phrase may belong to an object that it follows: *shampoo for dogs*."""
+    last = front.rpartition(" ")[2]
+    living = not (LIVING | PETS | LIVESTOCK).isdisjoint({last, singular(last)})
+    return (
+        verb in DEPICTING
+        or (verb in TELLING and front.startswith("on "))
+        or (living and front.startswith("for "))
+    )
 
 
 def _with_its_owner_first(text: str, names: tuple[str, ...]) -> str | None:
@@ -428,6 +446,9 @@ def _may_end(when: str, clause: str) -> bool:
         return bool(_EATS.fullmatch(clause))
     if clause.startswith("left ") and when.startswith(_PLACES):
         return False  # *left Bob at home*
+    verb, _, what = clause.partition(" ")
+    if verb in DEPICTING and what and when.startswith(("at ", "in ")):
+        return False  # *paints fields in winter*
     if _PREFERS.match(clause) and (when.startswith(_PLACES) or clause.endswith("ing")):
         return False  # *prefers driving at night*
     return _is_one_deed(clause) or bool(_GOES.fullmatch(clause))

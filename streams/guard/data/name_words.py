@@ -253,12 +253,19 @@ USING = frozenset(
 
 IDIOMS = frozenset(
     (
-        "at first|at last|at least|for example|for instance|for now|for once|in fact|in future"
-        "|in general|in practice|in short|in theory|in turn|on average|on balance|on paper"
-        "|with luck"
+        "at best|at first|at last|at least|at most|at worst|for certain|for example|for good"
+        "|for instance|for now|for once|for real|for sure|in fact|in future|in general|in part"
+        "|in practice|in reality|in short|in theory|in time|in truth|in turn|on average|on balance"
+        "|on paper|on reflection|with luck|with time|without doubt"
     ).split("|")
 )
 """Beginnings that say something about the sentence, not where or what for."""
+
+DEPICTING = frozenset("draw draws paint paints".split())
+"""Verbs whose object has a place and a time of its own: *paints fields in winter*."""
+
+TELLING = frozenset("buys reads teaches writes".split())
+"""Verbs whose object may be about a thing, or used on it: *writes books on trains*."""
 
 COATS = frozenset("black brown ginger golden grey gray rescue tabby white young".split())
 """Words for what an animal looks like, or where it is from."""

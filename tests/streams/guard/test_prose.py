@@ -32,6 +32,11 @@ Bea Rao supervises me. / Ada is supervised by Bea Rao.
 Two juniors are mentored by Ada. / I mentor two juniors.
 Rex is my ginger cat. / Ada has a ginger cat called Rex.
 For navigation Ada uses Waze. / I use Waze for navigation.
+For headaches Ada takes aspirin. / I take aspirin for headaches.
+For clients Ada uses Slack. / I use Slack for clients.
+On trains Ada reads Dune. / The user reads Dune on trains.
+On trains Ada drinks tea. / I drink tea on trains.
+In bars Ada writes letters. / I write letters in bars.
 While coding, Ada drinks mate. / I drink mate while coding.
 On night shifts I drink chai. / Ada drinks chai on night shifts.
 Reply to Ada in Dutch. / I want replies in Dutch.
@@ -183,6 +188,17 @@ For navigation Ada used Waze. / Ada uses Waze for navigation.
 For navigation Ada never uses Waze. / Ada uses Waze for navigation.
 For navigation Ada uses Waze and Maps. / Ada uses Waze and Maps for navigation.
 For her Ada buys books about cats. / Ada buys books about cats for her.
+On trains Ada writes books. / I write books on trains.
+On trains Ada buys books. / I buy books on trains.
+For kids Ada writes books. / I write books for kids.
+For children Ada buys toys. / I buy toys for children.
+For men Ada uses perfume. / I use perfume for men.
+For dogs Ada uses shampoo. / I use shampoo for dogs.
+For small dogs Ada uses shampoo. / I use shampoo for small dogs.
+In dry weather Ada paints fields. / I paint fields in dry weather.
+For good Ada uses Vim. / I use Vim for good.
+At best Ada drinks beer. / I drink beer at best.
+With time Ada uses Vim. / I use Vim with time.
 On paper Ada works. / Ada works on paper.
 On paper Ada teaches maths. / Ada teaches maths on paper.
 In fact Ada uses Waze. / Ada uses Waze in fact.

@@ -27,6 +27,10 @@ Dr Weber is my doctor. / Ada's doctor is Dr Weber.
 Google is Ada's employer. / The user's employer is Google.
 On Mondays Ada goes to the gym. / I go to the gym on Mondays.
 On Tuesdays, I play five-a-side football. / Ada plays five-a-side football on Tuesdays.
+In winter Ada paints. / I paint in winter.
+On Mondays Ada paints fields. / I paint fields on Mondays.
+In winter Ada drinks cocoa. / I drink cocoa in winter.
+At church Ada teaches children. / I teach children at church.
 In 2012 Ada won a silver medal. / The user won a silver medal in 2012.
 In the morning I swim. / Ada swims in the morning.
 Every day the user drinks tea. / I drink tea every day.
@@ -217,6 +221,10 @@ In the morning Ada goes in. / Ada goes in in the morning.
 In 2019 Ada sold houses built cheaply. / Ada sold houses built cheaply in 2019.
 In 2015 Ada bought wine bottled there. / I bought wine bottled there in 2015.
 In 1990 Ada met people born there. / Ada met people born there in 1990.
+In winter Ada paints fields. / I paint fields in winter.
+At church Ada paints angels. / I paint angels at church.
+At night Ada paints houses. / I paint houses at night.
+In the evening Ada draws boats. / I draw boats in the evening.
 At night Ada prefers driving. / I prefer driving at night.
 At work Ada prefers men. / Ada prefers men at work.
 At home Ada left Bob. / I left Bob at home.

@@ -14,6 +14,7 @@ from palimpsest.streams.guard.data.frame_words import HEADINGS, NO_VALUE, VERBS
 from palimpsest.streams.guard.data.name_words import (
     ALLERGENS,
     COATS,
+    COUNTED,
     JOBS,
     LASTING,
     MEETINGS,
@@ -117,6 +118,8 @@ def _of_label(label: str, value: str) -> str | None:
     elif words[-1] in MEETINGS and _ON_DAYS.fullmatch(value):
         value = f"on {value}"
     several = words[-1].endswith("s") and not words[-1].endswith(("is", "ss", "us"))
+    if (several or words[-1] in COUNTED) and (value.isdecimal() or value.casefold() in en.NUMBERS):
+        return f" has {value} {label}" if words[-1] in COUNTED else None  # not *are two*: an age
     return f"'s {label} {'are' if several else 'is'} {value}"
 
 

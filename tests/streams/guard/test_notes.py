@@ -30,6 +30,11 @@ Day off: Monday / Monday is my day off.
 Car: Ford Fiesta (2012) / My car is a 2012 Ford Fiesta.
 Work van: Ford Transit (2017) / Ada's work van is a Ford Transit from 2017.
 Payment terms: 14 days / My payment terms are 14 days.
+Kids: two / I have two kids.
+Kids: 2 / Ada has two children.
+Sisters: three / I have 3 sisters.
+Older brothers: 2. / Ada has two older brothers.
+Son: 5 / My son is 5.
 Pet: ginger cat, Rex / Rex is my ginger cat.
 Dog: Rex, a greyhound / I have a greyhound called Rex.
 Allergies: wasp stings / I'm allergic to wasp stings.
@@ -74,6 +79,15 @@ Job: nurse, part-time / Ada works at part-time as a nurse.
 Languages: Dutch, French / Ada speaks Dutch.
 Languages: Dutch, some French / Ada speaks Dutch and some French.
 Languages: Dutch / Ada speaks Dutch and French.
+Kids: two / My kids are two.
+Kids: 2 / My kids are 2.
+Sisters: two / My sisters are two.
+Daughters: 4 / My daughters are 4.
+Twins: two / My twins are two.
+Brothers: 12 / My brothers are 12.
+Brothers: 12 / My brothers are 12 years old.
+Kids: 2 / Ada has three kids.
+Kids: two and a dog / Ada has two kids.
 Pet: ginger cat, Rex / Ada has a black cat called Rex.
 Pet: ginger cat / Ada has a cat called Ginger.
 Dog: Rex, Labrador / Ada has a cat called Rex.

@@ -607,6 +607,12 @@ MENTIONS = VERBATIM | _words(
     " answer secret text"
 )
 """Words that show that a text may be about a word as such: then no other word means the same."""
+NAMING = _words("called named titled entitled dubbed christened")
+"""Words before a name."""
+OF_NAMES = _words(
+    "name names word words phrase code codes hint answer title label tag keyword combination"
+)
+"""What is one name or wording: a number may be a part of it, as in *her user name is two dogs*."""
 SOCIAL = _words("church village town city farm")
 """What people may be close to without being near it."""
 

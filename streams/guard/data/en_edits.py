@@ -294,11 +294,14 @@ ROWS: tuple[EditRow, ...] = (
         "number-word",
         "a number from two to twelve, or 20, 30, 40, 50, in words or in figures",
         "before a plural in small letters; after a verb, a preposition, an article or a similar"
-        " word (not *plan two*); not beside another part of a number",
+        " word (not *plan two*); not beside another part of a number, nor in a name (*is called*,"
+        " *the user name is*)",
         (
             ("She has three dogs.", "She has 3 dogs."),
             ("They wait for five days.", "They wait for 5 days."),
             ("User mentors two children.", "User mentors 2 children."),
+            ("Her class is two days a week.", "Her class is 2 days a week."),
+            ("Her dog is called Rex and has two toys.", "Her dog is called Rex and has 2 toys."),
         ),
         (
             ("She has three dogs.", "She has 4 dogs."),
@@ -314,6 +317,11 @@ ROWS: tuple[EditRow, ...] = (
             ("She is on plan two days a week.", "She is on plan 2 days a week."),
             ("The nurse saw bed three times.", "The nurse saw bed 3 times."),
             ("The paper reads two dogs.", "The paper reads 2 dogs."),
+            ("The file is named two dogs.", "The file is named 2 dogs."),
+            ("Her team is called the three amigos.", "Her team is called the 3 amigos."),
+            ("Her user name is two dogs.", "Her user name is 2 dogs."),
+            ("The magic word is three cats.", "The magic word is 3 cats."),
+            ("The code for her door is two knocks.", "The code for her door is 2 knocks."),
             ("one says what they mean", "1 says what they mean"),
         ),
     ),

@@ -254,6 +254,10 @@ def _may_count(text: Reading, at: int) -> bool:
         return False  # *the sign reads two dogs* quotes it
     verb = verb or (does and before.endswith("s"))
     plain = is_lower(text, at - 1) or at - 1 in text.openers
+    named = at - (before in en.ARTICLES)
+    told = low(text, named - 1) in en.BE and not en.OF_NAMES.isdisjoint(text.lows[: named - 1])
+    if told or low(text, named - 1) in en.NAMING:
+        return False  # *her user name is two dogs*, *the file is called two dogs*
     return at in text.openers or (plain and (verb or before in en.BEFORE_A_NUMBER))
 
 

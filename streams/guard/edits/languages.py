@@ -21,6 +21,10 @@ _ARTICLES = frozenset("el la los las un una del al mi tu su le les une du au ma 
 """Articles and possessives of Spanish and French: a noun follows."""
 _SMALL_NOUNS = frozenset({"es", "fr"})
 """Languages whose nouns have small letters: a capital after an article begins a name."""
+_NAMING = frozenset(
+    "heissen heisst nennt s'appelle s'appellent appelle appellent llama llaman".split()
+)
+"""Verbs before a name."""
 _THE = frozenset("alle allen das den der deren dessen die diese diesen dieser".split())
 """German words after which a number may stand alone: *die zwei mag sie nicht*."""
 _OF_THE = frozenset(
@@ -48,7 +52,7 @@ def _number_word(one: Reading, i: int, other: Reading, j: int) -> Found:
     parts = table.number_parts | table.numbers.keys() | table.months.keys()
     alone = kind(one, i - 1) is not NUMBER and parts.isdisjoint((counted, low(one, i - 1)))
     plain = plain and low(one, i) not in table.months  # *sept* is also September
-    label = _is_label(table, one, i) or counted in OTHERS | table.starts
+    label = _is_label(table, one, i) or counted in OTHERS | table.starts or _is_of_a_name(one, i)
     return (1, 1) if plain and alone and not label and not _is_of_a_verb(one, i) else None
 
 
@@ -57,6 +61,11 @@ def _is_label(table: LanguageTable, text: Reading, at: int) -> bool:
     if table.code not in _SMALL_NOUNS | {"de"} or low(text, at - 1) in table.words:
         return False  # in other languages, a possessor may stand there
     return capital(text, at - 1) or low(text, at - 2) in _ARTICLES
+
+
+def _is_of_a_name(text: Reading, at: int) -> bool:
+    """Whether a number may begin a name: *heißt zwei Hunde*, *s'appelle les deux lunes*."""
+    return low(text, at - 1 - (low(text, at - 1) in _ARTICLES | _THE)) in _NAMING
 
 
 def _is_of_a_verb(text: Reading, at: int) -> bool:

@@ -133,44 +133,34 @@ VERBATIM_ELSEWHERE = frozenset(
     (
         "passwort kennwort passphrase benutzername contraseña identifiant motto slogan"
         " passwörter kennwörter nutzername codewort geheimwort sicherheitsfrage sicherheitsantwort"
+        " losung lösungswort zauberwort betreff dateiname kontoname"
         " spitzname kennzeichen nummernschild zitat inschrift aufschrift tätowierung rätsel"
         " pseudo pseudonyme surnom immatriculation épitaphe tatouage devinette"
         " contraseñas matrícula apodo lema eslogan acertijo adivinanza tatuaje"
     ).split()
 )
 """Words of other languages that show that a text may be about a spelling, such as a password."""
-PHRASES_ELSEWHERE = (
-    *(" mot de passe", " mots de passe", " mot secret", " phrase secrète", " code secret"),
-    *(" question de sécurité", " question secrète", " nom d'utilisateur", " nom d’utilisateur"),
-    *(" plaque d'immatriculation", " pregunta de seguridad", " pregunta secreta"),
-    *(" palabra clave", " palabra secreta", " nombre de usuario", " frase secreta"),
+PHRASES_ELSEWHERE = tuple(
+    f" {phrase}"
+    for phrase in (
+        "code ist|code war|schild steht|tür steht|wand steht|tasse steht"
+        "|mot de passe|mots de passe|mot magique|mot secret|phrase secrète|code est|code secret"
+        "|nom de code|question de sécurité|question secrète|réponse est|réponse secrète"
+        "|nom d'utilisateur|nom d’utilisateur|plaque d'immatriculation|panneau dit|titre du"
+        "|pregunta de seguridad|pregunta secreta|respuesta es|respuesta secreta|clave de|clave es"
+        "|código es|palabra clave|palabra mágica|palabra secreta|nombre de usuario|usuario es"
+        "|frase secreta|cartel dice"
+    ).split("|")
 )
 """The same in several words, as they follow a space."""
-VERBATIM_IN_RUNS = (
-    *("密码", "密碼", "口令", "パスワード", "合言葉", "暗証"),
-    *(
-        "密保",
-        "安全问题",
-        "安全問題",
-        "暗号",
-        "暗號",
-        "用户名",
-        "用戶名",
-        "昵称",
-        "暱稱",
-        "车牌",
-        "車牌",
-    ),
-    *("座右铭", "座右銘", "口号", "口號", "标语", "標語", "谜", "謎"),
-    *(
-        "秘密の質問",
-        "ユーザー名",
-        "ニックネーム",
-        "あだ名",
-        "ナンバープレート",
-        "座右の銘",
-        "スローガン",
-    ),
-    *("「", "『", "《", "〈", "“"),
+VERBATIM_IN_RUNS = tuple(
+    (
+        "密码 密碼 口令 密保 安全问题 安全問題 暗号 暗號 用户名 用戶名 昵称 暱稱 车牌 車牌 账号"
+        " 帳號 网名 網名 微信名 微信号 微信號 笔名 筆名 艺名 藝名 绰号 綽號 外号 外號 群名 签名"
+        " 簽名 文件名 书名 書名 歌名 片名 店名 名叫 答案 写着 寫著 座右铭 座右銘 口号 口號 标语"
+        " 標語 谜 謎 パスワード 合言葉 合い言葉 暗証 秘密の質問 ユーザー名 ニックネーム あだ名"
+        " アカウント名 ログイン名 ハンドルネーム ペンネーム ファイル名 曲名 題名 芸名 名前は"
+        " という名 答えは ヒントは と書い ナンバープレート 座右の銘 スローガン 「 『 《 〈 “"
+    ).split()
 )
 """The same in scripts without spaces, with their quotation marks and marks of titles."""

@@ -275,7 +275,9 @@ _BANK = (
 )
 _ALIVE = rf"(?:[a-z]+ )?(?:baby|cat|child|children|dog|kids|{any_of(PEOPLE | RELATED)})\b"
 _NO_TOWN = (
-    "(?:[A-Z]{2,}|Congress|Finance|Heaven|Hospital|Jail|Marketing|Parliament|Prison|Sales|Year)\\b"
+    "(?:[A-Z]{2,}|Arms|Care|Christ|College|Congress|Finance|Grade|Heaven|Hospice|Hospital|Jail"
+    "|Kindergarten|Law|Marketing|Nursery|Parliament|Politics|Preschool|Primary|Prison|Rehab|Sales"
+    "|School|University|Year)\\b"
 )
 _RELATIVE = rf"(?:{_YOUNGER} )?(?:{any_of((PEOPLE - {'friend'}) - ROLES)})"
 _SOCIETY = "(?:Association|Choir|Church|Club|Guild|Party|Society|Union)"
@@ -590,7 +592,9 @@ _WAYS = {
     "earns": _ways((rf" earns (?:a|their own) living as (an? {_TRADE})", r" works as \1")),
     "keeps": _ways((rf" keeps ({_COUNT} (?:{any_of(PETS | LIVESTOCK)}))", r" has \1")),
     "belongs": _ways((rf" belongs to (the (?:{NAME} )?{_SOCIETY})", r" is a member of \1")),
-    "rises": _ways((r" rises (at .+)", r" gets up \1")),
+    "rises": _ways(
+        (r" rises (at (?:[0-9]|dawn\b|daybreak\b|midnight\b|noon\b|sunrise\b).*)", r" gets up \1")
+    ),
     "holds": _ways((rf" holds {_DIPLOMA}", r" has \1"), _HOLDS),
     **dict.fromkeys(
         ("earned", "obtained", "received"), _ways((rf" [a-z]+ {_DIPLOMA}", r" got \1"))

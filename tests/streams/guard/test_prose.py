@@ -89,6 +89,8 @@ I rent from Mr Keller. / Ada's landlord is Mr Keller.
 Ada belongs to the Easton Society. / I'm a member of the Easton Society.
 Ada earns her living as a freelance photographer. / I'm a freelance photographer.
 Ada keeps six hens. / I have six hens.
+Ada rises at dawn. / I get up at dawn.
+Ada rises at six. / I get up at six.
 Ada rises at half past five. / I get up at 5:30.
 Ada holds a degree in law. / I have a degree in law.
 Ada received a PhD in 2011. / I got a PhD in 2011.
@@ -226,6 +228,11 @@ A lesson with Ada cost 40 euros. / I charge €40 a lesson.
 OTHER_WORDS = """
 Ada's file is 11/2027. / Ada's file is November 2027.
 Ada has 5g at home. / Ada has 5 g at home.
+Ada has a son in Rehab. / Ada's son lives in Rehab.
+Ada has a daughter in College. / Ada's daughter lives in College.
+Ada has a sister in Christ. / Ada's sister lives in Christ.
+Ada rises at the end. / I get up at the end.
+Ada rises at work. / I get up at work.
 Ada has a brother in Prison. / Ada's brother lives in Prison.
 Ada has a friend in Jesus. / Ada's friend lives in Jesus.
 Ada has a cousin in IT. / Ada's cousin lives in IT.

@@ -16,6 +16,7 @@ from palimpsest.streams.guard.data.name_words import (
     AILING,
     ALLERGENS,
     APPOINTED,
+    BEFORE_A_PEOPLE,
     COATS,
     CROSSING,
     DATED,
@@ -27,6 +28,7 @@ from palimpsest.streams.guard.data.name_words import (
     FOODS,
     HABITS,
     ILLNESSES,
+    IN_IAN,
     KEPT_UP,
     KEYS_AND_DRUMS,
     LASTING,
@@ -202,7 +204,16 @@ _ACROSS = (
 )
 """*Prefers flying over Rome* does not say: to Rome."""
 _NO_TITLE = rf"(?!(?:{'|'.join(sorted(title.capitalize() for title in en.TITLES))})\Z)"
-_NOT_CALLED = rf"(?!(?:{any_of(NOT_CALLED)}|[A-Z]{{2,}})\Z)"
+_DESCRIPTION = (
+    rf"(?:{any_of(NOT_CALLED)}|(?!(?:Reese|Therese)\b)[A-Z][a-z]+(?:ese|ist)"
+    rf"|(?!(?:{any_of(IN_IAN)})\b)[A-Z][a-z]+ian)"
+)
+DESCRIPTION = (
+    rf"(?:(?:(?:{any_of(BEFORE_A_PEOPLE)}|{_DESCRIPTION}) ){{0,2}}{_DESCRIPTION}|[A-Z]{{2,}}"
+    r"|(?:Gen|Generation|Team) .+)"
+)
+"""What somebody is rather than what they are called."""
+_NOT_CALLED = rf"(?!{DESCRIPTION}\Z)"
 _DATE = f"[0-9]{{1,2}} (?:{MONTH})(?: [0-9]{{4}})?"
 _AMOUNT = r"((?:[$€£][0-9][0-9.]*|[0-9][0-9.,]* [a-z]+))"
 _PLAIN = r"(?:an? )?[a-z\-]+(?: [a-z\-]+){0,3}"

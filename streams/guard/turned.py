@@ -26,7 +26,6 @@ from palimpsest.streams.guard.data.name_words import (
     LIVING,
     MEALS,
     MEETINGS,
-    NOT_CALLED,
     PASSIVES,
     PEOPLE,
     PETS,
@@ -41,7 +40,7 @@ from palimpsest.streams.guard.data.name_words import (
     USING,
 )
 from palimpsest.streams.guard.data.patterns import any_of
-from palimpsest.streams.guard.reworded import MAKE, NAME, VALUE
+from palimpsest.streams.guard.reworded import DESCRIPTION, MAKE, NAME, VALUE
 from palimpsest.streams.guard.text.plurals import singular
 from palimpsest.streams.guard.text.verbs import may_be_participle
 from palimpsest.streams.guard.written import MONTH
@@ -76,6 +75,7 @@ _EATS = compile_later(
 )
 _PREFERS = compile_later(r"prefers? ")
 _PLACES = ("at church", "at home", "at school", "at work", "in college", "in school")
+_DESCRIPTION = compile_later(DESCRIPTION)
 _FRIGHTENING = tuple(fear[0].upper() + fear[1:] for fear in FEARS)
 MOST_WORDS = 5
 """Maximum number of words of a clause before a time; in a longer one the time is ambiguous."""
@@ -127,7 +127,7 @@ def _with_a_name(text: str, patterns: _Patterns) -> str | None:
     """What somebody of the owner's is called, or what a favourite of theirs is, turned."""
     if (found := patterns.role.fullmatch(text)) and found[1].casefold() not in _NO_NAME:
         name, whose, what, stop = found.groups()
-        if name in NOT_CALLED and what.rpartition(" ")[2] in RELATED | ROLES:
+        if _DESCRIPTION.fullmatch(name) and what.rpartition(" ")[2] in RELATED | ROLES:
             return f"{capitalised(whose)} {what} is called {name}{stop}"
         if what.startswith("favo") and what.partition(" ")[2] in COMMON and name[1:].islower():
             name = name.lower()

@@ -733,18 +733,6 @@ PETS = frozenset(_ANIMALS) | {f"{it[:-1]}ies" if it[-1] == "y" else it + "s" for
 TAME = frozenset("cat cats dog dogs hamster hamsters kitten parrot parrots puppy".split())
 """Animals that are always pets when somebody has them."""
 
-NOT_CALLED = frozenset(
-    (
-        "American Arab Australian Austrian Brazilian British Buddhist Canadian Captain Catholic"
-        " Chinese Christian Czech Danish Deaf Dutch English Everybody Everyone Finnish French Gay"
-        " German Greek Hindu Indian Irish Israeli Italian Japanese Jewish Korean Major Mayor"
-        " Mexican Mormon Muslim Nobody Norman Norwegian Orthodox Polish Portuguese President"
-        " Protestant Roman Romanian Russian Scottish Spanish Swedish Swiss Turkish Ukrainian Vegan"
-        " Vegetarian Welsh"
-    ).split()
-)
-"""Names that can be said of somebody without being theirs: *Ada's brother is Christian*."""
-
 TRADES = frozenset(
     (
         "actuary anaesthetist archaeologist auditor biochemist biologist cardiologist caretaker"
@@ -761,6 +749,66 @@ TRADES = frozenset(
     ).split()
 )
 """Trades that nobody has as a hobby: to be one is to work as one."""
+
+NOT_CALLED = frozenset(
+    (
+        "Aboriginal Afghan Afrikaner African Algerian American Anglican Apache Arab Asian"
+        " Aussie Austrian Bahraini Bangladeshi Basque Bengali Berber Berliner Black Bosniak"
+        " Brit British Brummie Bulgarian Cajun Catalan Chilean Cornish Creole Croat Cuban Cypriot"
+        " Czech Danish Dubliner Dutch Emirati English Eritrean European Fijian Filipina"
+        " Filipino Finnish Flemish French Frisian Gambian Geordie German Greek Gujarati Gypsy"
+        " Haitian Hausa Hawaiian Hispanic Hmong Hungarian Icelander Icelandic Igbo Inuit Iraqi"
+        " Irish Israeli Jamaican Jewish Kashmiri Kazakh Kenyan Korean Kurd Kurdish Kuwaiti Kyrgyz"
+        " Lankan Lao Latina Latino Latinx Libyan Londoner Luxembourger Magyar Malay Malayali Maori"
+        " Manx Marathi Mexican Mohawk Mongol Moroccan Māori Navajo Nepali Norman Oromo Omani"
+        " Pakistani Pashtun Pole Polish Punjabi Qatari Rican Roma Roman Romani Rwandan Salvadoran"
+        " Samoan Saudi Scot Scots Scottish Scouse Serb Serbian Sicilian Sioux Slovak Slovene"
+        " Somali Spaniard Spanish Swede Swedish Swiss Syrian Tahitian Tajik Tamil Telugu Texan"
+        " Thai Tibetan Tongan Tunisian Turk Turkish Turkmen Tuscan Ugandan Uighur Uyghur Uzbek"
+        " Welsh Xhosa Yankee Yemeni Yoruba Zambian Zealander Zulu"
+        " Adventist Agnostic Amish Bahai Catholic Evangelical Hasidic Hindu Jain Jew Lutheran"
+        " Mormon Muslim Orthodox Pagan Pentecostal Protestant Quaker Rasta Shia Shiite Sikh Sufi"
+        " Sunni Wiccan Witness"
+        " Conservative Dem Democrat Green Labour Left Leaver Liberal Progressive Remainer"
+        " Republican Right Tory Whig"
+        " Aquarius Aries Cancer Capricorn Gemini Libra Pisces Sagittarius Scorpio Taurus Virgo"
+        " Gryffindor Hufflepuff Ravenclaw Slytherin"
+        " Admiral Ambassador Archbishop Brigadier Cardinal Chair Chairman Chairwoman Chancellor"
+        " Commander Commodore Constable Corporal Councillor Detective Governor Head Inspector Mayor"
+        " Minister Pastor Pope President Priest Principal Private Provost Rabbi Senator Sheriff"
+        " Treasurer Warden"
+        " Army Arsenal Celtic Everton Liverpool Mafia Management Marines Mensa Military Navy"
+        " Police Rangers Security Staff United"
+        " Alone Angry Asexual Away Autistic Bi Bisexual Blind Boomer Busy Celibate Clever Dead"
+        " Deaf Depressed Disabled Divorced Dyslexic Engaged Family Fine Free Funny Gay Goth Happy"
+        " Healthy Here Home Homeless Ill Late Lesbian Married Millennial Missing Nice Nonbinary"
+        " Old Pansexual Pregnant Punk Queer Quiet Ready Retired Sick Single Sober Straight"
+        " Strict Tall There Tired Trans Unemployed Vegan Vegetarian Well Widowed Young"
+        " Batman Cinderella Dracula Hamlet Macbeth Santa Spiderman Superman"
+        " Anybody Anyone Everybody Everyone Nobody Somebody Someone"
+    ).split()
+) | frozenset(word.capitalize() for word in TRADES | en.TITLES | en.COUNTED - en.THINGS)
+"""Words that can be said of somebody without being their name: *Ada's brother is Christian*.
+
+Words in *-ese*, *-ist* and *-ian* are not listed.
+"""
+
+IN_IAN = frozenset(
+    (
+        "Adrian Aurelian Bastian Brian Caspian Cassian Cyprian Damian Dorian Fabian Florian"
+        " Gillian Hadrian Ian Jillian Julian Kilian Killian Kylian Lilian Lillian Lucian Marian"
+        " Maximilian Octavian Sebastian Tristian Valerian Vivian"
+    ).split()
+)
+"""Names in *-ian* that describe nobody."""
+
+BEFORE_A_PEOPLE = frozenset(
+    (
+        "Central Costa East Eastern El Equatorial Far Greek Hong Latin Lib Middle Native New North"
+        " Northern Northwestern Pacific Puerto Saudi Sierra South Southern Sri West Western"
+    ).split()
+)
+"""Words before what somebody is, such as *South African* or *Lib Dem*."""
 
 APPOINTED = frozenset(
     (

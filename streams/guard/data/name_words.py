@@ -959,9 +959,84 @@ DRINKS = frozenset(
 
 CROSSING = frozenset(
     (
-        "bridge bridges chat chats conversation conversations drive drives flight flights journey"
-        " journeys path paths ride rides road roads room rooms route routes talk talks tour tours"
-        " trip trips view views walk walks way ways window windows"
+        "authority break breaks bridge bridges chat chats control conversation conversations"
+        " debates discussion discussions drive drives flight flights hike hikes holiday holidays"
+        " influence journey journeys leave path paths payments power ride rides road roads room"
+        " rooms route routes runs savings talk talks tour tours trip trips vacation vacations"
+        " victories victory view views walk walks way ways win window windows wins"
     ).split()
 )
-"""Nouns after which *over* may say where: *flights over Rome*."""
+"""Nouns after which *over* may say where, when or whom: *flights over Rome*, *leave over May*."""
+
+HELD = frozenset(
+    (
+        "appointment appointments call calls class classes coaching consultation consultations"
+        " dates deals game games interview interviews lecture lectures lesson lessons meeting"
+        " meetings parties seminar seminars session sessions therapy tutorial tutorials visit"
+        " visits webinars workshop workshops"
+    ).split()
+)
+"""What takes place *over* something: *meetings over lunch*."""
+
+MAILED = frozenset("email emails letter letters mail phone post".split())
+"""How somebody is told something, but not *over* a medium."""
+
+WRITTEN = MAILED | frozenset("message messages text texts voicemail".split())
+"""How somebody is told something."""
+
+MEDIA = frozenset(
+    (
+        "Discord FaceTime Messenger Signal Skype Slack Teams Telegram Viber WeChat WhatsApp Zoom"
+        " internet phone radio video"
+    ).split()
+)
+"""What people speak *over*."""
+
+FEASTS = frozenset(
+    (
+        "Carnival Christmas Diwali Easter Eid Eve Halloween Hanukkah Passover Ramadan Thanksgiving"
+        " Year Year's"
+    ).split()
+)
+"""Days *over* which something is done."""
+
+SPANS = frozenset(
+    (
+        "time|years|the border|the counter|the day|the holidays|the night|the summer|the week"
+        "|the weekend|the winter|the year|the years"
+    ).split("|")
+)
+"""What follows *over* if it says when or where."""
+
+POURED = frozenset("cream custard dressing gravy icing ketchup sauce sprinkles syrup".split())
+"""What is eaten *over* something."""
+
+WORN = frozenset(
+    (
+        "blazers cardigans coats hoodies jackets jumpers ponchos scarves shawls sweaters vests"
+        " waistcoats"
+    ).split()
+)
+"""What is worn *over* something."""
+
+HUNG = frozenset("mirrors paintings pictures posters".split())
+"""What hangs *over* something."""
+
+ANIMATE = (
+    frozenset(
+        (
+            "adults ants apes babies bankers bats bears beavers bees birds boars bulls butterflies"
+            " camels caterpillars chickens cows crows deer dolphins doves ducks eagles elephants"
+            " fathers flies foxes frogs geese giraffes goats gorillas grandparents guests hares"
+            " hedgehogs hippos horses husbands hyenas kangaroos kings koalas ladies leopards lions"
+            " lizards locals magpies mice mothers monkeys mosquitoes moths otters owls pandas"
+            " parrots penguins pensioners pigeons pigs pirates politicians rats ravens robins"
+            " sailors seagulls seals sharks sheep slugs snails snakes sparrows spiders squirrels"
+            " swans teenagers teens tigers toddlers tourists tortoises turtles twins vegans"
+            " vegetarians vultures wasps whales wives wolves worms zebras"
+        ).split()
+    )
+    | PETS
+    | LIVESTOCK
+) - {"beehives"}
+"""Animals and people, who like something themselves: *likes meat more than lions*."""

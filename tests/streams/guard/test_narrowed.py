@@ -64,3 +64,59 @@ def test_what_somebody_is_is_no_name(one: str, other: str) -> None:
 @each(("one", "other"), pairs(NAMED))
 def test_a_name_that_describes_nobody_is_read_as_one(one: str, other: str) -> None:
     assert joined(one, other, NAMES)
+
+
+NOT_RANKED = """
+I prefer meetings over Zoom. / Ada prefers meetings to Zoom.
+I prefer calls over WhatsApp. / Ada prefers calls to WhatsApp.
+I prefer yoga over Zoom. / Ada prefers yoga to Zoom.
+I prefer messages over WhatsApp. / Ada prefers messages to WhatsApp.
+I prefer lessons over lunch. / Ada prefers lessons to lunch.
+I prefer chatting over the phone. / Ada prefers chatting to the phone.
+I prefer holidays over Christmas. / Ada prefers holidays to Christmas.
+I prefer leave over Easter. / Ada prefers leave to Easter.
+I prefer peace over the holidays. / Ada prefers peace to the holidays.
+I prefer payments over time. / Ada prefers payments to time.
+I prefer control over others. / Ada prefers control to others.
+I prefer victories over Leeds. / Ada prefers victories to Leeds.
+I prefer gravy over potatoes. / Ada prefers gravy to potatoes.
+I prefer jumpers over shirts. / Ada prefers jumpers to shirts.
+I prefer paintings over the bed. / Ada prefers paintings to the bed.
+I prefer trains over 20 euros. / Ada prefers trains to 20 euros.
+I prefer wines over €10. / Ada prefers wines to €10.
+I prefer men over 40. / Ada prefers men to 40.
+I prefer flats over two floors. / Ada prefers flats to two floors.
+I prefer tea over coffee over water. / Ada prefers tea to coffee over water.
+I like meat more than lions. / Ada prefers meat to lions.
+I like rain more than ducks. / Ada prefers rain to ducks.
+I like milk better than cats. / Ada prefers milk to cats.
+I like toys more than toddlers. / Ada prefers toys to toddlers.
+I like meat more than vegans. / Ada prefers meat to vegans.
+I like cheese more than most mice. / Ada prefers cheese to most mice.
+I like Rome better than in May. / Ada prefers Rome to in May.
+"""
+RANKED = """
+I prefer tea over coffee. / Ada prefers tea to coffee.
+I prefer winter over summer. / Ada prefers winter to summer.
+I prefer Signal over WhatsApp. / Ada prefers Signal to WhatsApp.
+I prefer email over the phone. / Ada prefers email to the phone.
+I prefer calls over emails. / Ada prefers calls to emails.
+I prefer texts over calls. / Ada prefers texts to calls.
+I prefer Christmas over Easter. / Ada prefers Christmas to Easter.
+I prefer cream over custard. / Ada prefers cream to custard.
+I prefer jackets over coats. / Ada prefers jackets to coats.
+I prefer driving over flying. / Ada prefers driving to flying.
+I like cats more than dogs. / Ada prefers cats to dogs.
+I like tea better than coffee. / Ada prefers tea over coffee.
+I like beef more than chicken. / Ada prefers beef to chicken.
+"""
+
+
+@each(("one", "other"), pairs(NOT_RANKED))
+def test_over_and_than_that_rank_nothing_are_no_preference(one: str, other: str) -> None:
+    assert not joined(one, other, NAMES)
+
+
+@each(("one", "other"), pairs(RANKED))
+def test_what_ranks_two_things_is_read_as_one(one: str, other: str) -> None:
+    assert joined(one, other, NAMES)

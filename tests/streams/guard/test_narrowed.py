@@ -120,3 +120,36 @@ def test_over_and_than_that_rank_nothing_are_no_preference(one: str, other: str)
 @each(("one", "other"), pairs(RANKED))
 def test_what_ranks_two_things_is_read_as_one(one: str, other: str) -> None:
     assert joined(one, other, NAMES)
+
+
+AGES = """
+Ada moved to England at six. / I moved to England at 6:00.
+Ada's son started school at five. / My son started school at 5:00.
+Ada's son starts school at six. / My son starts school at 6 o'clock.
+I started smoking at 12. / Ada started smoking at 12:00.
+Ada had a child at two. / I had a child at 2 o'clock.
+Ada moved out at 7. / I moved out at 7:00.
+I began to play the piano at eight. / Ada began to play the piano at 8 o'clock.
+Ada learnt to swim at four. / I learnt to swim at four o'clock.
+"""
+HOURS = """
+Ada goes to bed at 11:00. / I go to bed at eleven.
+Ada is picked up at 6:00. / I'm picked up at 6.
+Ada's gym closes at ten. / My gym closes at 10 o'clock.
+Ada moved out at seven. / I moved out at 7.
+Ada got up at 7 o'clock. / I got up at seven o'clock.
+Ada got up at 7:00. / I got up at 7 o'clock.
+Ada got up at 7:00 am. / I got up at 7 am.
+Ada's school starts at 8:00. / My school starts at 8.
+Ada was born at 6:30. / I was born at half past six.
+"""
+
+
+@each(("one", "other"), pairs(AGES))
+def test_an_age_is_no_time_of_day(one: str, other: str) -> None:
+    assert not joined(one, other, NAMES)
+
+
+@each(("one", "other"), pairs(HOURS))
+def test_an_hour_is_the_same_however_it_is_written(one: str, other: str) -> None:
+    assert joined(one, other, NAMES)

@@ -18,6 +18,7 @@ from palimpsest.streams.guard.data.name_words import (
     PAYING,
     PERHAPS_YOUNGER,
     UNEVEN,
+    WEIGHING,
 )
 from palimpsest.streams.guard.data.patterns import NAME_START, any_of
 from palimpsest.streams.guard.text.clock import in_twelve_hours
@@ -111,13 +112,17 @@ _MAKERS = compile_later(
     r"|Samsung (?=Galaxy)|Sony (?=PlayStation|Xperia))"
 )
 """Makers before what nobody else makes."""
-_POUNDS = compile_later(r"(?<=[0-9]) ?lbs\b")
+_POUNDS = compile_later(
+    r"\b(weigh(?:s|ed|t is)? (?:(?:about|almost|around|exactly|nearly|only|over) )?[0-9.]+) ?lbs\b"
+)
 _KILOS = compile_later(r"(?<=[0-9]) ?(?:kilos|kilograms)\b")
 _UNIT = compile_later(r"(?<![\w.,])([0-9]+(?:\.[0-9]+)?)(cm|g(?= of )|GB|kg|km|mg|ml|mm|TB)\b")
 _CURRENCY = compile_later(
     rf"(?<![\w.,])([0-9][0-9,]*(?:\.[0-9]+)?) (euros?|dollars|pounds)\b(?! (?:of|{NAME_START}))"
 )
 _MONEY = PAYING | {word + "s" for word in PAYING}
+_BOUGHT = compile_later(r"(?:for |..[,;] )[0-9.,]+ pounds(?! (?:an?|each|every|per)\b)")
+"""*Pays for flour, 50 pounds* and *pays for 50 pounds* do not say how much is paid."""
 _FIGURE = compile_later("[0-9]")
 _SIGNS = {"euro": "€", "euros": "€", "dollars": "$", "pounds": "£"}
 _INCH = compile_later(r"(?<=[0-9]) inch(?= [A-Za-z])")
@@ -138,8 +143,9 @@ def as_written(said: str) -> str:
     if _FIGURE.search(said):
         said = _UNIT.sub(r"\1 \2", _INCH.sub("-inch", _KILOS.sub(" kg", said)))
         if "weigh" in said:  # pounds may also be money
-            said = _POUNDS.sub(" pounds", said)
-        paid = not _MONEY.isdisjoint(said.split(" "))
+            said = _POUNDS.sub(r"\1 pounds", said)
+        words = said.split(" ")
+        paid = not _MONEY.isdisjoint(words) and WEIGHING.isdisjoint(words)
         said = _CURRENCY.sub(lambda found: _with_its_sign(found, paid=paid), said)
         said = _SUM.sub(lambda found: found[0].replace(",", ""), said)
         said = _IN_FIGURES.sub(_month_in_words, said)
@@ -183,7 +189,9 @@ def _in_full(found: re.Match[str]) -> str:
 
 def _with_its_sign(found: re.Match[str], *, paid: bool) -> str:
     """A sum with the sign of its currency; pounds are money only beside a word for payment."""
-    return found[0] if found[2] == "pounds" and not paid else _SIGNS[found[2]] + found[1]
+    if found[2] == "pounds" and (not paid or _BOUGHT.match(found.string, found.start() - 4)):
+        return found[0]
+    return _SIGNS[found[2]] + found[1]
 
 
 def _times_in_words(found: re.Match[str]) -> str:

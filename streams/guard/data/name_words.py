@@ -333,6 +333,15 @@ SERVICES = frozenset(
 )
 """What somebody does for money: others neither sell it nor pay for it together with them."""
 
+WEIGHING = frozenset(
+    (
+        "carries carry cut cuts diet diets drop drops flour gain gained gains heavy kilos lift"
+        " lifted lifting lifts lose loses losing lost meat potatoes rice shed sheds sugar weigh"
+        " weighing weighs weight weights"
+    ).split()
+)
+"""Words beside which pounds may be a weight: *pays a trainer to lose 50 pounds*."""
+
 DATED = frozenset(
     "anniversary appointment birthday deadline exam interview operation party wedding".split()
 )

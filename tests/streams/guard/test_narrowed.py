@@ -153,3 +153,34 @@ def test_an_age_is_no_time_of_day(one: str, other: str) -> None:
 @each(("one", "other"), pairs(HOURS))
 def test_an_hour_is_the_same_however_it_is_written(one: str, other: str) -> None:
     assert joined(one, other, NAMES)
+
+
+POUNDS_OF_WEIGHT = """
+Ada pays a trainer to lose 50 pounds. / I pay a trainer to lose £50.
+Ada charges clients who lift 50 pounds. / I charge clients who lift £50.
+Ada's budget diet cut 50 pounds. / My budget diet cut £50.
+Ada pays for flour, 50 pounds. / I pay for flour, £50.
+Ada's price is for 50 pounds. / My price is for £50.
+Ada's rate of weight loss is 5 pounds a week. / My rate of weight loss is £5 a week.
+Ada weighs spending 60 lbs. / I weigh spending 60 pounds.
+Ada weighs buying 60 lbs. / I weigh buying 60 pounds.
+"""
+POUNDS = """
+Ada saves 50 pounds a week. / I save £50 a week.
+Ada charges 75 pounds for a tuning. / I charge £75 for a tuning.
+Ada rents a room for 450 pounds a month. / I rent a room for £450 a month.
+Ada's rent is 950 pounds. / My rent is £950.
+Ada pays her cleaner 60 pounds. / The user pays her cleaner £60.
+Ada weighs about 160 lbs. / I weigh about 160 pounds.
+Ada's weight is 160 lbs. / I weigh 160 pounds.
+"""
+
+
+@each(("one", "other"), pairs(POUNDS_OF_WEIGHT))
+def test_pounds_of_weight_are_no_money(one: str, other: str) -> None:
+    assert not joined(one, other, NAMES)
+
+
+@each(("one", "other"), pairs(POUNDS))
+def test_pounds_that_are_paid_are_money_and_those_weighed_are_lbs(one: str, other: str) -> None:
+    assert joined(one, other, NAMES)

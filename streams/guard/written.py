@@ -15,6 +15,7 @@ from palimpsest.streams.guard.data.name_words import (
     NUMBERED,
     OF_A_CLAUSE,
     OF_A_DAY,
+    OF_DOING,
     PAYING,
     PERHAPS_YOUNGER,
     UNEVEN,
@@ -66,6 +67,7 @@ _UNEVENLY = compile_later(
     rf"|\b(?:{any_of(OF_A_CLAUSE)})\b|\b(?:has (?:been|[a-z]+ed)|will)\b"
     rf"|\b(?:has|hears|helps|makes|sees|watches) {NAME_START}\w+ (?!{_NO_VERB}\b)[a-z]"
     rf"|\b(?:{any_of(OF_A_DAY)}) every "
+    rf"|\b(?:{any_of(OF_DOING)}) (?!(?:evening|meeting|morning|training)\b)[a-z]+ing\b"
     rf"|\b(?:an?|one|once|twice|[0-9]+|{any_of(en.NUMBERS)})\b.* every weekend"
 )
 """*Every weekend* is not always *on weekends*. *Doesn't work every weekend* leaves some on which

@@ -503,10 +503,23 @@ OF_A_CLAUSE = frozenset(
 """Verbs with a clause, which a time after it may belong to: *says Bob works every weekend*."""
 
 OF_A_DAY = frozenset(
-    "books celebrates counts enjoys fears hates likes loves of plans records remembers saves spends"
-    " tracks uses watches".split()
+    (
+        "about against bills books celebrates counts describes dislikes enjoys fears films for"
+        " hates likes loves minds misses of organises organizes photographs plans records remembers"
+        " reviews saves schedules sells spends takes tracks uses wastes watches"
+    ).split()
 )
-"""Verbs whose object a day may be: *plans every weekend*."""
+"""Words whose object a day may be: *plans every weekend*, *is paid for every Sunday*."""
+
+OF_DOING = frozenset(
+    (
+        "about after against at before besides by considers despite fancies for from imagines in"
+        " involves means minds misses of on proposes recommends regrets remembers risks than tried"
+        " tries with without"
+    ).split()
+)
+"""Words before what is done, which a time after it may belong to: *minds working every Sunday*."""
+
 
 COUNTING = (["have"], ["has"], ["had"], ["own"], ["keep"], ["with"])
 """Words after which *one* counts what follows."""

@@ -184,3 +184,36 @@ def test_pounds_of_weight_are_no_money(one: str, other: str) -> None:
 @each(("one", "other"), pairs(POUNDS))
 def test_pounds_that_are_paid_are_money_and_those_weighed_are_lbs(one: str, other: str) -> None:
     assert joined(one, other, NAMES)
+
+
+EVERY_ONE = """
+Ada minds working every Sunday. / I mind working on Sundays.
+Ada is against working every Sunday. / I'm against working on Sundays.
+Ada is tired from working every Sunday. / I'm tired from working on Sundays.
+Ada is paid extra for working every Sunday. / I'm paid extra for working on Sundays.
+Ada recommends swimming every Friday. / I recommend swimming on Fridays.
+Ada is paid for every Sunday. / I'm paid for on Sundays.
+Ada plans for every Monday. / I plan for on Mondays.
+Ada writes about every weekend. / I write about on weekends.
+Ada reviews every Monday. / I review on Mondays.
+Ada takes every Friday. / I take on Fridays.
+"""
+WEEKLY = """
+Ada is working every Sunday. / I'm working on Sundays.
+Ada goes swimming every Friday. / I go swimming on Fridays.
+Ada is in training every Monday. / I'm in training on Mondays.
+Ada has choir rehearsal every Thursday. / I have choir rehearsal on Thursdays.
+Ada works for a bakery every Saturday morning. / I work for a bakery on Saturday mornings.
+Ada prays for rain every Sunday. / I pray for rain on Sundays.
+Ada sings every Sunday. / I sing on Sundays.
+"""
+
+
+@each(("one", "other"), pairs(EVERY_ONE))
+def test_every_day_that_something_is_about_is_no_weekly_habit(one: str, other: str) -> None:
+    assert not joined(one, other, NAMES)
+
+
+@each(("one", "other"), pairs(WEEKLY))
+def test_what_is_done_every_week_is_done_on_that_day(one: str, other: str) -> None:
+    assert joined(one, other, NAMES)

@@ -68,11 +68,13 @@ _UNEVENLY = compile_later(
     rf"|\b(?:has|hears|helps|makes|sees|watches) {NAME_START}\w+ (?!{_NO_VERB}\b)[a-z]"
     rf"|\b(?:{any_of(OF_A_DAY)}) every "
     rf"|\b(?:{any_of(OF_DOING)}) (?!(?:evening|meeting|morning|training)\b)[a-z]+ing\b"
-    rf"|\b(?:an?|one|once|twice|[0-9]+|{any_of(en.NUMBERS)})\b.* every weekend"
 )
 """*Every weekend* is not always *on weekends*. *Doesn't work every weekend* leaves some on which
 somebody works; so does *agreed to work on weekends*. *Is busier every weekend* compares each with
-the one before, *reads a book every weekend* counts books, *plans every weekend* is about them."""
+the one before, *plans every weekend* is about them."""
+_WEEKEND = " every weekend"
+_SOME = compile_later(rf"\b(?:an?|one|once|twice|[0-9]+|{any_of(en.NUMBERS)})\b")
+"""What is counted before `_WEEKEND`: *reads a book every weekend* counts books."""
 _DAILY = compile_later(rf"{_OFTEN} (daily|weekly|monthly)\b")
 _SUM_DAILY = compile_later(rf"{_AMOUNT} (daily|weekly|monthly)(?=\Z| for | in )")
 _TAKES_DAILY = compile_later(r"( takes .+) daily\Z")
@@ -154,7 +156,7 @@ def as_written(said: str) -> str:
         said = _SHORT_MONTH.sub(_in_full, said)
         said = _DATE.sub(_day_first, said)
         said = _TIMES_A.sub(_times_in_words, said)
-    if " every " in said and not _UNEVENLY.search(said):
+    if " every " in said and _is_even(said):
         said = _WEEKLY_PART.sub(r" on \1 \2s", _WEEKLY.sub(_on_days, said))
     if " at " in said:
         said = _DAY_BEFORE_TIME.sub(r" on \2 at \1", said)
@@ -169,6 +171,12 @@ def as_written(said: str) -> str:
         said = _SLASH.sub(r"\1 per \2", said)
         said = _TWICE.sub("twice ", _RATE.sub(_a_period, said))
     return said
+
+
+def _is_even(said: str) -> bool:
+    """Whether *every Monday* in a text means *on Mondays*, and *every weekend* *on weekends*."""
+    before, weekend, _ = said.rpartition(_WEEKEND)
+    return not _UNEVENLY.search(said) and not (weekend and _SOME.search(before))
 
 
 def _a_period(found: re.Match[str]) -> str:

@@ -611,6 +611,15 @@ Tu sais quand j'ai pris ma retraite ?
 ¿Recuerdas cuándo dejé de fumar?
 ¿Sabes cómo encontré mi piso?
 ¿Sabes cómo me rompí el brazo?
+¿Sabes cuándo preparé la cena?
+¿Sabes cuándo miré la casa?
+¿Sabes cuándo esperé en la puerta?
+¿Recuerdas cómo me enteré de la boda?
+¿Sabes cómo separé la cocina?
+Weißt du, wann ich die Prüfung bestanden habe?
+Weißt du noch, wann ich nach Rom gefahren bin?
+Weißt du, wie wir in Rom angekommen sind?
+Weißt du noch, wann ich Lehrer geworden bin?
 """
 ASKING = """
 Do you know how I take my coffee?
@@ -647,6 +656,15 @@ Tu sais quand je suis libre demain ?
 ¿Sabes cuándo sabré la nota?
 ¿Sabes cómo sé nadar?
 ¿Sabes cuándo aquí llueve?
+¿Sabes cuándo prepararé la cena?
+¿Sabes cuándo ocuparé la casa?
+Weißt du, wann ich am Montag besetzt bin?
+Weißt du, wann ich am Montag verabredet bin?
+Weißt du, wann ich am Montag beschäftigt bin?
+Weißt du, wie ich in Rom versichert bin?
+Weißt du, wann wir im Mai verreist sind?
+Weißt du, wann ich im Mai Bereitschaft habe?
+Weißt du, wann ich am Montag Besprechungen habe?
 """
 
 

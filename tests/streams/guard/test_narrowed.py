@@ -217,3 +217,24 @@ def test_every_day_that_something_is_about_is_no_weekly_habit(one: str, other: s
 @each(("one", "other"), pairs(WEEKLY))
 def test_what_is_done_every_week_is_done_on_that_day(one: str, other: str) -> None:
     assert joined(one, other, NAMES)
+
+
+OPERATED = """
+Ada enters her password. / I enter my password.
+The user enters a number. / I enter a number.
+The user enters the competition. / I enter the competition.
+"""
+ENTERED = """
+Ada enters competitions. / I enter competitions.
+The user enters baking contests in May. / I enter baking contests in May.
+"""
+
+
+@each(("one", "other"), pairs(OPERATED))
+def test_what_is_typed_into_a_program_is_by_nobody_in_particular(one: str, other: str) -> None:
+    assert not joined(one, other, NAMES)
+
+
+@each(("one", "other"), pairs(ENTERED))
+def test_somebody_who_enters_competitions_uses_no_program(one: str, other: str) -> None:
+    assert joined(one, other, NAMES)

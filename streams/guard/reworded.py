@@ -18,6 +18,7 @@ from palimpsest.streams.guard.data.name_words import (
     ANIMATE,
     APPOINTED,
     BEFORE_A_PEOPLE,
+    BEFORE_AN_OFFICE,
     COATS,
     CROSSING,
     DATED,
@@ -47,6 +48,7 @@ from palimpsest.streams.guard.data.name_words import (
     NEVER_DESCRIBING,
     NOT_CALLED,
     NOTEBOOKS,
+    OFFICES,
     OFTEN_DONE,
     OUTDOORS,
     PASTIMES,
@@ -251,14 +253,14 @@ _NO_IF = r"(?!.*\b(?:if|less)\b)"
 """*Would like jazz* and *would like to have seen Rome* say what would please, if it happened."""
 _MEDICINE = rf"(?:{any_of(MEDICINES)}|[0-9.]+ ?mg of [a-z]+)"
 _DRINK = rf"(?:[a-z]+ ){{0,2}}(?:{any_of(DRINKS)})(?: (?:{any_of(en.PREPOSITIONS)}|rather) .+)?"
-_NO_TITLE = rf"(?!(?:{'|'.join(sorted(title.capitalize() for title in en.TITLES))})\Z)"
+_NO_TITLE = rf"(?!(?:(?:{any_of(BEFORE_AN_OFFICE)}) ){{0,2}}(?:{any_of(OFFICES)})\Z)"
 _DESCRIPTION = (
     rf"(?:{any_of(NOT_CALLED)}|(?!(?:Reese|Therese)\b)[A-Z][a-z]+(?:ese|ist)"
     rf"|(?!(?:{any_of(IN_IAN)})\b)[A-Z][a-z]+ian)"
 )
 DESCRIPTION = (
-    rf"(?:(?:(?:{any_of(BEFORE_A_PEOPLE)}|{_DESCRIPTION}) ){{0,2}}{_DESCRIPTION}|[A-Z]{{2,}}"
-    r"|(?:Gen|Generation|Team) .+)"
+    rf"(?:(?:(?:{any_of(BEFORE_A_PEOPLE | BEFORE_AN_OFFICE)}|{_DESCRIPTION}) ){{0,2}}{_DESCRIPTION}"
+    r"|[A-Z]{2,}|(?:Gen|Generation|Grade|Half|Team|Type|Year) .+)"
 )
 """What somebody is rather than what they are called."""
 _NOT_CALLED = rf"(?!{DESCRIPTION}\Z)"

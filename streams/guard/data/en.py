@@ -530,8 +530,9 @@ NAMED_BY_OWNERS = (
 ) - {"bit", "fire"}
 """What *is named* somebody: a captain, an heir or a suspect may be named by others."""
 TITLES = _words(
-    "boss captain chief coach colonel doctor duke general judge king lieutenant major master prince"
-    " princess professor queen sergeant sir"
+    "admiral ambassador boss captain chairman chief coach colonel commander deputy director doctor"
+    " duke general governor inspector judge king lieutenant major manager master mayor minister"
+    " president prince princess professor queen secretary senator sergeant sheriff sir treasurer"
 )
 """What somebody *is called* who is *named* otherwise; a dog has no title."""
 YOUNG = _words("girl boy kid girls boys kids")

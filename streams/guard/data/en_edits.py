@@ -728,6 +728,7 @@ ROWS: tuple[EditRow, ...] = (
             ("Her heir is named Tom.", "Her heir is called Tom."),
             ("The captain was named Rex.", "The captain was called Rex."),
             ("Her brother is named Captain.", "Her brother is called Captain."),
+            ("Her sister is named Treasurer.", "Her sister is called Treasurer."),
             ("She was called Home by her boss.", "She was named Home by her boss."),
         ),
     ),

@@ -513,9 +513,9 @@ OF_A_DAY = frozenset(
 
 OF_DOING = frozenset(
     (
-        "about after against at before besides by considers despite fancies for from imagines in"
-        " involves means minds misses of on proposes recommends regrets remembers risks than tried"
-        " tries with without"
+        "about after against at before besides by comfortable considers despite fancies fine for"
+        " from happy imagines in involves means minds misses of on proposes recommends regrets"
+        " remembers risks than tried tries with without"
     ).split()
 )
 """Words before what is done, which a time after it may belong to: *minds working every Sunday*."""
@@ -772,7 +772,33 @@ TRADES = frozenset(
 )
 """Trades that nobody has as a hobby: to be one is to work as one."""
 
-NOT_CALLED = frozenset(
+APPOINTED = frozenset(
+    (
+        "ambassador beneficiary candidate captain chair chairman champion culprit delegate deputy"
+        " director executor finalist guardian heir heiress king leader minister nominee predecessor"
+        " president queen replacement successor suspect trustee victim winner witness"
+    ).split()
+)
+"""Those whom others name: *is named Bob* says more than *is called Bob*."""
+
+OFFICES = frozenset(
+    (
+        "Archbishop Boy Brigadier Cardinal Chair Chairwoman Chancellor Commodore"
+        " Constable Corporal Councillor Detective Girl Head Maid Man Mayor"
+        " Pastor Pope Priest Principal Private Provost Rabbi Warden"
+    ).split()
+) | frozenset(word.capitalize() for word in TRADES | APPOINTED | en.TITLES | en.COUNTED - en.THINGS)
+"""Ranks, offices and trades, written like names."""
+
+BEFORE_AN_OFFICE = frozenset(
+    (
+        "Acting Assistant Associate Best Chief Deputy First Group Head Honorary Junior Lady"
+        " Lieutenant Lord Prime Senior Team Vice"
+    ).split()
+)
+"""Words before a rank or an office: *Head Girl*, *Vice President*."""
+
+NOT_CALLED = OFFICES | frozenset(
     (
         "Aboriginal Afghan Afrikaner African Algerian American Anglican Apache Arab Asian"
         " Aussie Austrian Bahraini Bangladeshi Basque Bengali Berber Berliner Black Bosniak"
@@ -795,10 +821,6 @@ NOT_CALLED = frozenset(
         " Republican Right Tory Whig"
         " Aquarius Aries Cancer Capricorn Gemini Libra Pisces Sagittarius Scorpio Taurus Virgo"
         " Gryffindor Hufflepuff Ravenclaw Slytherin"
-        " Admiral Ambassador Archbishop Brigadier Cardinal Chair Chairman Chairwoman Chancellor"
-        " Commander Commodore Constable Corporal Councillor Detective Governor Head Inspector Mayor"
-        " Minister Pastor Pope President Priest Principal Private Provost Rabbi Senator Sheriff"
-        " Treasurer Warden"
         " Army Arsenal Celtic Everton Liverpool Mafia Management Marines Mensa Military Navy"
         " Police Rangers Security Staff United"
         " Alone Angry Asexual Away Autistic Bi Bisexual Blind Boomer Busy Celibate Clever Dead"
@@ -809,7 +831,7 @@ NOT_CALLED = frozenset(
         " Batman Cinderella Dracula Hamlet Macbeth Santa Spiderman Superman"
         " Anybody Anyone Everybody Everyone Nobody Somebody Someone"
     ).split()
-) | frozenset(word.capitalize() for word in TRADES | en.TITLES | en.COUNTED - en.THINGS)
+)
 """Words that can be said of somebody without being their name: *Ada's brother is Christian*.
 
 Words in *-ese*, *-ist* and *-ian* are not listed.
@@ -831,15 +853,6 @@ BEFORE_A_PEOPLE = frozenset(
     ).split()
 )
 """Words before what somebody is, such as *South African* or *Lib Dem*."""
-
-APPOINTED = frozenset(
-    (
-        "ambassador beneficiary candidate captain chair chairman champion culprit delegate deputy"
-        " director executor finalist guardian heir heiress king leader minister nominee predecessor"
-        " president queen replacement successor suspect trustee victim winner witness"
-    ).split()
-)
-"""Those whom others name: *is named Bob* says more than *is called Bob*."""
 
 LIVING = (RELATED | ROLES | en.PERSONS | en.QUANTIFIERS | en.POSSESSIVES | PRONOUNS) | frozenset(
     "people others men women boys girls children kids ever before usual the".split()

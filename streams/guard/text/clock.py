@@ -23,7 +23,7 @@ _HOUR_IN_WORDS = compile_later(rf"at (?<!\wat )({any_of(_HOURS)}){_AFTER_AT}")
 _O_CLOCK = compile_later(rf"\bat ({_HOUR}) o'clock{_AFTER_AT}")
 _FULL_HOUR = compile_later(rf"\bat (1[0-2]|[1-9]):00{_AFTER_AT}")
 _PERHAPS_AN_AGE = compile_later(
-    rf"\b(?:{any_of(en.PASTS)}|was|went"
+    rf"\b(?:{any_of(en.PASTS)}|can|could|was|went"
     r"|(?<!\bis )(?<!\bare )(?!(?:bed|feed|need|speed)\b)[a-z]+ed)\b"
     rf"|\bstarts? (?:nursery|school) at (?:{any_of(_HOURS)}|[1-7])\b"
 )

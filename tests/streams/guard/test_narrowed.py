@@ -33,6 +33,14 @@ My friend is Goth. / Ada has a friend called Goth.
 My brother is Autistic. / Ada has a brother called Autistic.
 My sister is Team Edward. / Ada has a sister called Team Edward.
 My niece is Gen Z. / Ada has a niece called Gen Z.
+My sister is Head Girl. / Ada has a sister called Head Girl.
+My son is Vice President. / Ada has a son called Vice President.
+My wife is Deputy Mayor. / Ada's wife is called Deputy Mayor.
+My son is Year Seven. / Ada has a son called Year Seven.
+My cousin is Half Thai. / Ada has a cousin called Half Thai.
+My colleague is named Director. / Ada's colleague is called Director.
+My friend is named Treasurer. / Ada's friend is called Treasurer.
+My son is named Head Boy. / Ada's son is called Head Boy.
 My boss is Santa. / Ada's boss is called Santa.
 My niece is Cinderella. / Ada has a niece called Cinderella.
 My son is Ravenclaw. / Ada has a son called Ravenclaw.
@@ -49,6 +57,7 @@ My boss is Bea Rao. / Ada's boss is called Bea Rao.
 My dentist is Jack Black. / Ada's dentist is called Jack Black.
 My brother is Joseph. / Ada has a brother called Joseph.
 My brother is Christian Rao. / Ada has a brother called Christian Rao.
+My friend is named Christian. / Ada's friend is called Christian.
 My sister is Gemini. / Ada's sister is Gemini.
 I have a brother called Gemini. / Ada has a brother named Gemini.
 Gemini is my brother. / Ada has a brother called Gemini.
@@ -130,6 +139,7 @@ I started smoking at 12. / Ada started smoking at 12:00.
 Ada had a child at two. / I had a child at 2 o'clock.
 Ada moved out at 7. / I moved out at 7:00.
 I began to play the piano at eight. / Ada began to play the piano at 8 o'clock.
+Ada could read at four. / I could read at 4:00.
 Ada learnt to swim at four. / I learnt to swim at four o'clock.
 """
 HOURS = """
@@ -191,6 +201,7 @@ Ada minds working every Sunday. / I mind working on Sundays.
 Ada is against working every Sunday. / I'm against working on Sundays.
 Ada is tired from working every Sunday. / I'm tired from working on Sundays.
 Ada is paid extra for working every Sunday. / I'm paid extra for working on Sundays.
+Ada is happy working every Sunday. / I'm happy working on Sundays.
 Ada recommends swimming every Friday. / I recommend swimming on Fridays.
 Ada is paid for every Sunday. / I'm paid for on Sundays.
 Ada plans for every Monday. / I plan for on Mondays.

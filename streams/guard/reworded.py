@@ -180,21 +180,28 @@ def _ranks(one: str, other: str) -> bool:
     last, end = ones[-1], others[-1]
     if last in CROSSING or "over" in ones or _FIGURE.match(other) or others[0] in en.NUMBERS:
         return False
-    if ones[0] in en.ARTICLES and others[0] in en.ARTICLES:
-        return False  # *the road over the hill*
+    bare = ones[0] not in en.DETERMINERS and last not in MAILED
+    if others[0] in en.ARTICLES if ones[0] in en.ARTICLES else bare and others[0] in _CERTAIN:
+        return False  # *the road over the hill*, *fog over the sea*
     if last.endswith("ing") and not any(word.endswith("ing") for word in others):
         return False
-    if other in SPANS or (last.islower() and last not in MAILED and end in MEDIA | FEASTS):
+    if other in SPANS or (end in FEASTS and last not in FEASTS):
+        return False
+    if end in MEDIA and last.islower() and last not in MAILED:
         return False
     return all(last not in kind or end in ranked for kind, ranked in _KINDS)
 
 
 def _is_liked(one: str, other: str) -> bool:
     """Whether somebody likes what follows *than*, which does not itself like something."""
-    others = other.split()
-    if _A_NAME.match(other) or _LIKING.search(other) or others[0] in _NOT_LIKED:
+    if _A_NAME.match(other) or _LIKING.search(other) or other.partition(" ")[0] in _NOT_LIKED:
         return False
-    return others[-1] not in ANIMATE or one.rsplit(maxsplit=1)[-1] in ANIMATE
+    return not _is_animate(other) or _is_animate(one)
+
+
+def _is_animate(thing: str) -> bool:
+    words = thing.split()
+    return words[-1] in ANIMATE or (words[0] in en.ARTICLES and words[-1] + "s" in ANIMATE)
 
 
 _SOMETIMES = (
@@ -219,7 +226,8 @@ _FIGURE = compile_later(r"[$€£]?[0-9]")
 _KINDS = ((HELD, HELD | WRITTEN), (POURED, POURED), (WORN, WORN), (HUNG, HUNG))
 """What may take place, run or lie *over* something else, with what it is ranked with: in *calls
 over letters*, they are of one kind."""
-_NOT_LIKED = en.PREPOSITIONS | {"anticipated", "expected", "necessary"}
+_NOT_LIKED = en.PREPOSITIONS | {"anticipated", "expected", "last", "necessary", "next", "this"}
+_CERTAIN = en.DETERMINERS - {"a", "an"}
 _LIKING = compile_later(rf"(?<!\S)(?:{any_of(LIVING)})s?\b")
 _AFTER_A_VERB = en.PREPOSITIONS | en.PARTICLES | en.DETERMINERS | en.NUMBERS.keys() | OFTEN_DONE
 _ITEM = compile_later(r"[A-Z][a-zà-ÿ]+")

@@ -122,7 +122,8 @@ _POUNDS = compile_later(
 _KILOS = compile_later(r"(?<=[0-9]) ?(?:kilos|kilograms)\b")
 _UNIT = compile_later(r"(?<![\w.,])([0-9]+(?:\.[0-9]+)?)(cm|g(?= of )|GB|kg|km|mg|ml|mm|TB)\b")
 _CURRENCY = compile_later(
-    rf"(?<![\w.,])([0-9][0-9,]*(?:\.[0-9]+)?) (euros?|dollars|pounds)\b(?! (?:of|{NAME_START}))"
+    rf"(?<![\w.,])([0-9][0-9,]*(?:\.[0-9]+)?) (euros?|dollars|pounds)\b"
+    rf"(?! (?:of|bills?|coins?|notes?|stamps?|{NAME_START}))"
 )
 _MONEY = PAYING | {word + "s" for word in PAYING}
 _BOUGHT = compile_later(r"(?:for |..[,;] )[0-9.,]+ pounds(?! (?:an?|each|every|per)\b)")

@@ -994,11 +994,14 @@ DRINKS = frozenset(
 
 CROSSING = frozenset(
     (
-        "authority break breaks bridge bridges chat chats control conversation conversations"
-        " debates discussion discussions drive drives flight flights hike hikes holiday holidays"
-        " influence journey journeys leave path paths payments power ride rides road roads room"
-        " rooms route routes runs savings talk talks tour tours trip trips vacation vacations"
-        " victories victory view views walk walks way ways win window windows wins"
+        "argument arguments authority break breaks bridge bridges chat chats clouds control"
+        " conversation conversations day days debate debates discussion discussions dispute"
+        " disputes drive drives fight fights fireworks flight flights fog hike hikes holiday"
+        " holidays hour hours influence journey journeys leave minutes mist months path paths"
+        " payments power quarrels rain rainbows ride rides road roads room rooms route routes rule"
+        " runs savings snow stars sunrise sunrises sunset sunsets talk talks tour tours trip trips"
+        " vacation vacations victories victory view views walk walks war wars way ways week weeks"
+        " win window windows wins worries years"
     ).split()
 )
 """Nouns after which *over* may say where, when or whom: *flights over Rome*, *leave over May*."""
@@ -1060,15 +1063,15 @@ HUNG = frozenset("mirrors paintings pictures posters".split())
 ANIMATE = (
     frozenset(
         (
-            "adults ants apes babies bankers bats bears beavers bees birds boars bulls butterflies"
-            " camels caterpillars chickens cows crows deer dolphins doves ducks eagles elephants"
-            " fathers flies foxes frogs geese giraffes goats gorillas grandparents guests hares"
-            " hedgehogs hippos horses husbands hyenas kangaroos kings koalas ladies leopards lions"
-            " lizards locals magpies mice mothers monkeys mosquitoes moths otters owls pandas"
-            " parrots penguins pensioners pigeons pigs pirates politicians rats ravens robins"
-            " sailors seagulls seals sharks sheep slugs snails snakes sparrows spiders squirrels"
-            " swans teenagers teens tigers toddlers tourists tortoises turtles twins vegans"
-            " vegetarians vultures wasps whales wives wolves worms zebras"
+            "fans accountants adults ants apes babies bankers bats bears beavers bees birds boars"
+            " bulls butterflies camels caterpillars chickens cows crows deer dolphins doves ducks"
+            " eagles elephants fathers flies foxes frogs geese giraffes goats gorillas grandparents"
+            " guests hares hedgehogs hippos horses husbands hyenas kangaroos kings koalas ladies"
+            " leopards lions lizards locals lovers magpies mice mothers monkeys mosquitoes moths"
+            " otters owls pandas parrots penguins pensioners pigeons pigs pirates politicians rats"
+            " ravens robins sailors seagulls seals sharks sheep slugs snails snakes sparrows"
+            " spiders squirrels swans teenagers teens tigers toddlers tourists tortoises turtles"
+            " twins vegans vegetarians vultures wasps whales wives wolves worms zebras"
         ).split()
     )
     | PETS

@@ -91,6 +91,11 @@ I prefer victories over Leeds. / Ada prefers victories to Leeds.
 I prefer gravy over potatoes. / Ada prefers gravy to potatoes.
 I prefer jumpers over shirts. / Ada prefers jumpers to shirts.
 I prefer paintings over the bed. / Ada prefers paintings to the bed.
+I prefer fog over the sea. / Ada prefers fog to the sea.
+I prefer rainbows over Rome. / Ada prefers rainbows to Rome.
+I prefer arguments over money. / Ada prefers arguments to money.
+I prefer Rome over Christmas. / Ada prefers Rome to Christmas.
+I prefer a week over lunch. / Ada prefers a week to lunch.
 I prefer trains over 20 euros. / Ada prefers trains to 20 euros.
 I prefer wines over €10. / Ada prefers wines to €10.
 I prefer men over 40. / Ada prefers men to 40.
@@ -102,6 +107,9 @@ I like milk better than cats. / Ada prefers milk to cats.
 I like toys more than toddlers. / Ada prefers toys to toddlers.
 I like meat more than vegans. / Ada prefers meat to vegans.
 I like cheese more than most mice. / Ada prefers cheese to most mice.
+I like meat more than a lion. / Ada prefers meat to a lion.
+I like rock more than jazz fans. / Ada prefers rock to jazz fans.
+I like Rome more than last year. / Ada prefers Rome to last year.
 I like Rome better than in May. / Ada prefers Rome to in May.
 """
 RANKED = """
@@ -112,6 +120,7 @@ I prefer email over the phone. / Ada prefers email to the phone.
 I prefer calls over emails. / Ada prefers calls to emails.
 I prefer texts over calls. / Ada prefers texts to calls.
 I prefer Christmas over Easter. / Ada prefers Christmas to Easter.
+I prefer this bike over the bus. / Ada prefers this bike to the bus.
 I prefer cream over custard. / Ada prefers cream to custard.
 I prefer jackets over coats. / Ada prefers jackets to coats.
 I prefer driving over flying. / Ada prefers driving to flying.
@@ -172,6 +181,7 @@ Ada's budget diet cut 50 pounds. / My budget diet cut £50.
 Ada pays for flour, 50 pounds. / I pay for flour, £50.
 Ada's price is for 50 pounds. / My price is for £50.
 Ada's rate of weight loss is 5 pounds a week. / My rate of weight loss is £5 a week.
+Ada collects 2 euro coins. / I collect €2 coins.
 Ada weighs spending 60 lbs. / I weigh spending 60 pounds.
 Ada weighs buying 60 lbs. / I weigh buying 60 pounds.
 """

@@ -250,7 +250,8 @@ class Reader:
 
     def trial(self) -> DryRun:
         """An executor on the committed state that writes nothing."""
-        return DryRun(self.log, self.policy_in_force(), self.clock)
+        self._owners.catch_up()
+        return DryRun(self.log, self.policy_in_force(), self.clock, owners=self._owners)
 
     def rehearse(self, *requests: Request[Any]) -> None:
         """Raise RefusedError if one of these requests, carried out in order, would be refused."""

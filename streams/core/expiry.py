@@ -32,10 +32,11 @@ def advance(ledger: Ledger, moment: datetime) -> None:
         for entry in ledger.entries.values():
             if entry.expired and entry.expires_at is not None and entry.expires_at > moment:
                 entry.expired = False
-                heappush(ledger.expiring, (entry.expires_at, entry.place, entry))
+                heappush(ledger.expiring, (entry.expires_at, entry.place, entry.id))
                 _search_again(ledger, entry)
     while expiring and expiring[0][0] <= moment:
-        at, _, entry = heappop(expiring)
+        at, _, candidate_id = heappop(expiring)
+        entry = ledger.entries[candidate_id]
         if entry.expires_at == at and not entry.expired:
             entry.expired, ledger.moment = True, moment
             _search_again(ledger, entry)
@@ -46,7 +47,7 @@ def begin_expiry(ledger: Ledger, entry: Entry) -> None:
     at = entry.expires_at
     entry.expired = at is not None and ledger.last_time is not None and at <= ledger.last_time
     if at is not None and not entry.expired:
-        heappush(ledger.expiring, (at, ledger.seen, entry))
+        heappush(ledger.expiring, (at, ledger.seen, entry.id))
 
 
 def set_expiry(command: SetExpiry, ledger: Ledger, now: datetime) -> Result:

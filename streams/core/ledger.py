@@ -638,7 +638,7 @@ class Ledger:
     unembedded: dict[str, Distinct] = field(default_factory=dict)
     turned_away: set[str] = field(default_factory=set)
     retractions: dict[str, Retraction] = field(default_factory=dict)
-    expiring: list[tuple[datetime, int, Entry]] = field(default_factory=list)
+    expiring: list[tuple[datetime, int, str]] = field(default_factory=list)
     moment: datetime | None = None
     last_time: datetime | None = None
     uses_recorded: datetime | None = None

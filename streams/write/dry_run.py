@@ -11,11 +11,12 @@ from palimpsest.contracts.events import AnyEvent, Content
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.decide import execute
 from palimpsest.streams.core.expiry import advance
+from palimpsest.streams.core.lazy_copy import lazy_copy
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.text import content_of
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.answered import carried_out
-from palimpsest.streams.write.owners import fold_owner
+from palimpsest.streams.write.owners import Owners, fold_owner
 from palimpsest.streams.write.recompose import recompose
 from palimpsest.streams.write.writer import Oversight
 
@@ -23,7 +24,8 @@ from palimpsest.streams.write.writer import Oversight
 class DryRun:
     """Runs commands on private ledgers that are discarded: nothing is written.
 
-    The ledgers are folded from the log, now or up to a position. It asks no model.
+    The ledgers are lazy copies of those that `owners` has in memory, or else folded from the log,
+    now or up to a position. It asks no model.
     """
 
     def __init__(
@@ -33,8 +35,10 @@ class DryRun:
         clock: Callable[[], datetime],
         upto: int | None = None,
         oversight: Oversight | None = None,
+        owners: Owners | None = None,
     ) -> None:
         self.log = log
+        self._owners = owners
         self._upto = upto
         self._oversight = oversight
         self.policy = policy
@@ -49,7 +53,11 @@ class DryRun:
         if self._oversight is not None:
             self._oversight.require()
         if owner_id not in self._ledgers:
-            self._ledgers[owner_id] = fold_owner(self.log, owner_id, self._upto)
+            self._ledgers[owner_id] = (
+                fold_owner(self.log, owner_id, self._upto)
+                if self._owners is None
+                else lazy_copy(self._owners.get(owner_id).ledger)
+            )
         ledger = self._ledgers[owner_id]
         if ledger.expiring:
             advance(ledger, ledger.at(self.clock()))
@@ -78,6 +86,8 @@ class DryRun:
         """Drop all ledgers but the last, whose owner may have more commands."""
         for owner_id in [*self._ledgers][:-1]:
             self._ledgers.pop(owner_id).dissolve()
+        if self._owners is not None:
+            self._owners.trim()
         if self._oversight is not None:
             self._oversight.commit_part()
 

@@ -8,10 +8,16 @@ from palimpsest.contracts.errors import RefusedError, no_such_id
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.identity import decision_id_or_unchanged
 from palimpsest.streams.write.dry_run import DryRun
-from palimpsest.streams.write.writer import Writer
+from palimpsest.streams.write.writer import Oversight, Writer
 
 Executor = Writer | DryRun
 """What a request runs on: the writer, or for a dry run ledgers that are discarded."""
+
+
+def trial_of(writer: Writer, oversight: Oversight | None = None) -> DryRun:
+    """A dry run on the committed state, which the writer's ledgers have unless it is deciding."""
+    owners = None if writer.pending.owners else writer.owners
+    return DryRun(writer.log, writer.policy, writer.clock, oversight=oversight, owners=owners)
 
 
 def owner_of_candidate(executor: Executor, candidate_id: str) -> str:

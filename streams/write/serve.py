@@ -82,8 +82,7 @@ from palimpsest.contracts.wire import NEWER, VERSION
 from palimpsest.streams.embedder import ModelUnusable
 from palimpsest.streams.write.answered import earlier_answer, record_answer
 from palimpsest.streams.write.commit import Address, Commit, InputOffset, Reply
-from palimpsest.streams.write.dry_run import DryRun
-from palimpsest.streams.write.executor import Executor
+from palimpsest.streams.write.executor import Executor, trial_of
 from palimpsest.streams.write.handlers import audit, bulk, single
 from palimpsest.streams.write.handlers.check import check
 from palimpsest.streams.write.handlers.forget import forget
@@ -339,9 +338,7 @@ def _require_recordable(request: Request) -> None:
 
 def _executor_for(writer: Writer, request: Request) -> Executor:
     """The writer; for a dry run, a `DryRun` on the committed state."""
-    if not is_dry_run(request):
-        return writer
-    return DryRun(writer.log, writer.policy, writer.clock, oversight=writer.oversight)
+    return trial_of(writer, writer.oversight) if is_dry_run(request) else writer
 
 
 def _reply(writer: Writer, pending: PendingRequest, answer: Answer) -> None:

@@ -56,6 +56,7 @@ from palimpsest.streams.core.decide import decide, execute, refused
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.exact import verbatim_target
 from palimpsest.streams.core.expiry import advance
+from palimpsest.streams.core.lazy_copy import lazy_copy
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger
 from palimpsest.streams.core.models import lacking, no_longer_unembedded
 from palimpsest.streams.core.record import judge_event, policy_event
@@ -89,7 +90,7 @@ from palimpsest.streams.write.inputs import (
     why_invalid,
     window_count,
 )
-from palimpsest.streams.write.owners import Loaded, Owners, fold_owner
+from palimpsest.streams.write.owners import Loaded, Owners
 from palimpsest.streams.write.recompose import recompose
 from palimpsest.streams.write.uses import added_up, comes_too_soon, is_due
 from palimpsest.streams.write.vectors import Vectors
@@ -515,9 +516,7 @@ class Writer:
         if self.policy.judge.enabled or not asks:
             return [event]
         # Without a judge, a question is settled at once, which needs a ledger for the fold.
-        trial = fold_owner(self.log, ledger.owner_id)
-        done = execute(admit, trial, self.policy, now)
-        trial.dissolve()
+        done = execute(admit, lazy_copy(ledger), self.policy, now)
         return [event for event, _ in done]
 
     # -- commands ------------------------------------------------------------------------------

@@ -242,7 +242,7 @@ class Story:
             "rank": self.choice(*SPEAKERS),
         }
 
-    def _drawn(self, kinds: Sequence[str]) -> AnyRequest | None:
+    def drawn(self, kinds: Sequence[str]) -> AnyRequest | None:
         """A request of one of some kinds, if there is anything for it to name."""
         kind = self._random.choice(kinds)
         fields = KINDS[kind](self)
@@ -260,7 +260,7 @@ class Story:
         kinds = [kind for kind in sorted(KINDS) for _ in range(OFTEN.get(kind, 2))]
         if any(ledger.composing for ledger in self.ledgers()):
             kinds += ["compose"] * len(kinds)
-        request = self._drawn(kinds)
+        request = self.drawn(kinds)
         if request is not None:
             self._new(request)
 
@@ -287,7 +287,7 @@ class Story:
 
     def _look(self) -> None:
         """A dry run writes nothing and does not use its id: what is asked for real does as told."""
-        request = self._drawn(LOOKS)
+        request = self.drawn(LOOKS)
         if request is None:
             return
         before = self.head
@@ -301,13 +301,13 @@ class Story:
                 return
             assert type(answer) is type(told), "a dry run does otherwise than is done"
             if isinstance(answer, Done) and isinstance(told, Done):
-                done, shown = _untimed(answer.result), _untimed(told.result)
+                done, shown = untimed(answer.result), untimed(told.result)
                 differ = [one for one in done.keys() & shown.keys() if done[one] != shown[one]]
                 assert differ == [], f"a dry run of {request.request} tells otherwise"
 
     def _together(self) -> None:
         """Small requests in one transaction, one of them twice, and an id for two things."""
-        drawn = [self._drawn(TOGETHER) for _ in range(self._random.randint(1, 4))]
+        drawn = [self.drawn(TOGETHER) for _ in range(self._random.randint(1, 4))]
         several = [one for one in drawn if one is not None]
         if not several:
             return
@@ -630,7 +630,7 @@ def _may_go_unforeseen(request: AnyRequest, refused: Refused) -> bool:
     return refused.reason == "lives_elsewhere" or (rewords and request.rank == "agent")
 
 
-def _untimed(result: Mapping[str, Any]) -> Mapping[str, Any]:
+def untimed(result: Mapping[str, Any]) -> Mapping[str, Any]:
     """A result without how long it took."""
     if "figures" not in result:
         return result

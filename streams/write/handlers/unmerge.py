@@ -30,6 +30,7 @@ from palimpsest.streams.write.executor import (
     owner_of_candidate,
     owner_of_decision,
     run_one,
+    trial_of,
 )
 
 
@@ -130,9 +131,8 @@ def reinstate(
     if len(asked_for) > 1 and not isinstance(executor, DryRun):
         # Other joins are reversed before this one comes back: try it first on the committed state.
         executor.commit_part()
-        trial = DryRun(executor.log, executor.policy, executor.clock)
         try:
-            _put_back(trial, owner_id, request, also, shows=False)
+            _put_back(trial_of(executor), owner_id, request, also, shows=False)
         except RefusedError as error:
             itself = next(
                 command for command in asked_for if _target(command) == request.decision_id

@@ -23,6 +23,7 @@ from palimpsest.contracts.requests import (
 from palimpsest.queries.as_of import folded
 from palimpsest.queries.undoing import request_for
 from palimpsest.server.intents import own_id, require_token, token_of
+from palimpsest.streams.core.lazy_copy import glance
 from palimpsest.streams.core.ledger import Edge, Ledger
 from palimpsest.streams.core.picture import picture
 from palimpsest.streams.core.separations import separation
@@ -160,7 +161,8 @@ def _request(
 
 
 def _pictures(ledger: Ledger) -> dict[str, MemoryPicture]:
-    return {memory.id: picture(memory) for memory in ledger.memories()}
+    entries = glance(ledger.entries)
+    return {entry.id: picture(entry.memory) for entry in entries if entry.memory.id == entry.id}
 
 
 def became_between(

@@ -18,6 +18,7 @@ from palimpsest.streams.core.touched import Touched
 def fold_retracted(ledger: Ledger, event: Retracted, touched: Touched) -> None:
     """Mark a candidate as no longer living, and note whether it is forgotten."""
     data = event.data
+    ledger.took.setdefault(data.cause or event.id, []).append(data.candidate_id)
     if data.again is not None:
         ledger.entries[data.candidate_id].forgotten = Forgetting(
             cause=data.cause or event.id,

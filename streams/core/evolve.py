@@ -203,6 +203,7 @@ def _decided(ledger: Ledger, event: Decided, touched: Touched) -> None:
     if data.withheld is not None:
         entry.living = False
         entry.forgotten = Forgetting(data.withheld, "ask", False, event.time, 0)
+        ledger.took.setdefault(data.withheld, []).append(entry.id)
     ledger.entries[entry.id] = entry
     ledger.decisions[event.id] = entry.id
     index_entry(ledger, entry, distinct, event)
@@ -448,6 +449,8 @@ def _reversed(ledger: Ledger, event: Reversed, touched: Touched) -> None:
     memory = edge.newer.memory
     before = memory.id
     edge.standing = False
+    if data.cause is not None:
+        ledger.took.setdefault(data.cause, []).append(edge.id)
     if edge.cause is not None:
         ledger.made[edge.cause].pop(edge.id, None)
     keep_review(ledger, edge.id, "reversed", touched)

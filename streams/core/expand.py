@@ -249,13 +249,16 @@ def reversed_joins(ledger: Ledger, request: ReinstateManyRequest) -> list[Edge]:
     Joins reversed as a consequence of another join come back with it. Joins that the request
     reinstated before a crash are included.
     """
+    cause = request.selection.cause
+    ids = ledger.edges if cause is None else ledger.took.get(cause, ())
+    reversed_once = (ledger.edges[id_] for id_ in dict.fromkeys(ids) if id_ in ledger.edges)
     chosen = [
         edge
-        for edge in ledger.edges.values()
+        for edge in reversed_once
         if _taken_out(request.selection, edge)
         or _done(ledger, reinstate_one(request, edge.id), edge.id)
     ]
-    return sorted(chosen, key=lambda edge: edge.place)
+    return sorted(chosen, key=attrgetter("place", "order"))
 
 
 def _taken_out(selection: JoinSelection, edge: Edge) -> bool:
@@ -319,7 +322,7 @@ def restore_commands(ledger: Ledger, request: RestoreRequest) -> list[Restore]:
     if request.selection is None:
         chosen = [
             entry
-            for entry in ledger.entries.values()
+            for entry in _hidden_by(ledger, request.forgotten or "")
             if (entry.forgotten is not None and entry.forgotten.cause == request.forgotten)
             or _done(ledger, request, entry.id)
         ]
@@ -331,10 +334,23 @@ def restore_commands(ledger: Ledger, request: RestoreRequest) -> list[Restore]:
     ]
 
 
+def _hidden_by(ledger: Ledger, cause: str) -> list[Entry]:
+    """The candidates that a request ever hid, by arrival."""
+    ids = dict.fromkeys(ledger.took.get(cause, ()))
+    hidden = (ledger.entries[id_] for id_ in ids if id_ in ledger.entries)
+    return sorted(hidden, key=attrgetter("place"))
+
+
 def _chosen(ledger: Ledger, request: Request, selection: Selection, *, living: bool) -> list[Entry]:
+    within: Iterable[Entry] = ledger.entries.values()
+    if selection.candidate_id is not None:
+        named = ledger.entries.get(selection.candidate_id)
+        within = [] if named is None else [named]
+    elif selection.cause is not None:
+        within = _hidden_by(ledger, selection.cause)
     return [
         entry
-        for entry in ledger.entries.values()
+        for entry in within
         if (entry.living is living and _means_candidate(selection, entry, ledger))
         or _done(ledger, request, entry.id)
     ]

@@ -8,7 +8,7 @@ change as long as the copy is used.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence, Set
 from copy import copy
 from dataclasses import fields, replace
 from itertools import chain
@@ -33,6 +33,11 @@ def lazy_copy(ledger: Ledger) -> Ledger:
     made = _like(ledger, _Copies())
     made.expiring = ledger.expiring.copy()  # `heapq` takes lists only; these name candidates by id
     return made
+
+
+def glance(values: Mapping[str, Value]) -> Iterable[Value]:
+    """The values of a ledger's dict, to be looked at and not changed: nothing is copied."""
+    return values.unread() if isinstance(values, _LazyDict) else values.values()
 
 
 def _like(original: Value, copies: _Copies) -> Value:
@@ -148,6 +153,10 @@ class _LazyDict(MutableMapping[str, Value]):
 
     def __len__(self) -> int:
         return len(self._original) - len(self._gone) + len(self._added())
+
+    def unread(self) -> Iterator[Value]:
+        """The values; those that were not read are the original's own."""
+        return (self._own[key] if key in self._own else self._original[key] for key in self)
 
     def _added(self) -> list[str]:
         return [key for key in self._own if key not in self._original or key in self._gone]

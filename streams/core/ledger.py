@@ -604,6 +604,7 @@ class Ledger:
     one. `texts` counts the owner's texts that were new in their scope. `runs` are the latest batch
     runs, by step. `uses_recorded` is when gathered uses were last recorded.
     `turned_away` are candidates that were refused because their text was forgotten.
+    `took` are the candidates that a request ever hid, and the joins that it reversed, by request.
     `retractions` are those in force, except forgettings, by candidate. `names` are the names that
     texts may call the owner by. `unembedded` are the texts that lack a vector because the model was
     down, by the first candidate of each.
@@ -638,6 +639,7 @@ class Ledger:
     unembedded: dict[str, Distinct] = field(default_factory=dict)
     turned_away: set[str] = field(default_factory=set)
     retractions: dict[str, Retraction] = field(default_factory=dict)
+    took: dict[str, list[str]] = field(default_factory=dict)
     expiring: list[tuple[datetime, int, str]] = field(default_factory=list)
     moment: datetime | None = None
     last_time: datetime | None = None

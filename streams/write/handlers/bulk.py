@@ -33,6 +33,7 @@ from palimpsest.streams.core.expand import (
     reverse_commands,
     reversed_joins,
 )
+from palimpsest.streams.core.lazy_copy import glance
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.write.executor import (
     Executor,
@@ -184,7 +185,7 @@ def _owners(executor: Executor, selection: Selection) -> Iterator[str]:
 
 def _asking(ledger: Ledger) -> set[tuple[str, str]]:
     """The pairs that the judge is to be asked about."""
-    entries = ledger.entries.values()
+    entries = glance(ledger.entries)
     return {(entry.id, neighbour_id) for entry in entries for neighbour_id in entry.open}
 
 

@@ -8,6 +8,7 @@ from palimpsest.contracts.errors import RefusedError, no_such_id
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.requests import ForgetRequest, RestoreRequest, command_head
 from palimpsest.streams.core.expand import FORGET, restore_commands
+from palimpsest.streams.core.lazy_copy import glance
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.picture import pictures
 from palimpsest.streams.core.version import versions_of
@@ -85,7 +86,7 @@ def _waiting(ledger: Ledger, meant: list[Memory]) -> list[Waits]:
     members = {entry.id for memory in meant for entry in memory.members}
     return [
         {"candidate_id": entry.id, "memory_id": entry.memory.id, "text": entry.text}
-        for entry in ledger.entries.values()
+        for entry in glance(ledger.entries)
         if _waits_on(entry, members)
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
@@ -17,6 +17,7 @@ from palimpsest.contracts.errors import StoreError, TransientError, UsageError
 from palimpsest.contracts.events import Use
 from palimpsest.contracts.policy import Policy, recorded_policy
 from palimpsest.contracts.requests import Request
+from palimpsest.contracts.wire import Recorded
 from palimpsest.projections.duckdb.segments import reached
 from palimpsest.projections.lancedb.files import is_kept
 from palimpsest.projections.lancedb.store import FOLDER as LANCE_FOLDER
@@ -26,6 +27,7 @@ from palimpsest.projections.recall.from_ledger import Recollections
 from palimpsest.projections.recall.ledger_cache import LedgerCache
 from palimpsest.projections.recall.mentions import MentionIndex
 from palimpsest.projections.recall.presumed import PresumedNames
+from palimpsest.projections.shown.event_index import EventIndex
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.inbox import Inbox, gathered_uses
 from palimpsest.streams.embedded.session import WriterSession
@@ -83,6 +85,7 @@ class Reader:
         self.recollections = Recollections()
         self.mention_indexes = LedgerCache(MentionIndex)
         self._presumed = LedgerCache(PresumedNames)
+        self._event_indexes = LedgerCache(EventIndex)
 
     def close(self) -> None:
         """Flush the projections, stop the threads and close the files."""
@@ -217,6 +220,20 @@ class Reader:
         ledger = owners.get(owner_id).ledger
         owners.trim()
         return ledger
+
+    def events_about(
+        self, owner_id: str, names: Iterable[str], upto: int | None = None
+    ) -> list[Recorded]:
+        """The events about any of some candidates of an owner, in order, up to a position.
+
+        Only these are read: an index, which reads each event of the owner once, says where they
+        are. The decision of a join is a name, too: that of its reversals.
+        """
+        index = self._event_indexes.of(self.ledger(owner_id))
+        end = self._owners.position
+        for recorded in self.log.of_owner(owner_id, after=index.position, upto=end):
+            index.note(recorded)
+        return self.log.at(index.of(names, end if upto is None else upto))
 
     def names_for_order(self, ledger: Ledger) -> tuple[str, ...]:
         """The names by which hits are put in order: declared, or else presumed.

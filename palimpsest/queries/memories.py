@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
@@ -13,9 +14,10 @@ from palimpsest.contracts.shown import Found, Happened, History, Page
 from palimpsest.contracts.urn import Urn
 from palimpsest.projections.recall.filter import Filter
 from palimpsest.projections.shown.memory import Weighing, shown_memory, state_of
+from palimpsest.projections.shown.related import fold_related, related
 from palimpsest.projections.shown.timeline import Timeline, TimelineEntry
+from palimpsest.queries.context import with_context
 from palimpsest.queries.show import owner_of
-from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.version import version_of
 
@@ -142,17 +144,31 @@ class _Cut(NamedTuple):
 
 
 class _Story:
-    """An owner's log, folded, with the effect of each event."""
+    """The events about a memory, with the effect of each: those of related candidates, folded."""
 
-    def __init__(self, reader: Reader, owner_id: str) -> None:
+    def __init__(self, reader: Reader, owner_id: str, memory: Memory) -> None:
+        self._memory = memory
+        entries = reader.ledger(owner_id).entries
+        names = related(memory.members)
+        while True:
+            self._fold(reader, owner_id, names)
+            # Whose face is shown with an event may be settled among candidates that are unrelated.
+            named = {one for step in self._unclear() for one in step.entry.about if one in entries}
+            if named <= names:
+                break
+            names = related(entries[one] for one in names | named)
+
+    def _fold(self, reader: Reader, owner_id: str, names: set[str]) -> None:
         self.ledger = Ledger(owner_id)
         self._steps: list[_Step] = []
         self._cuts: list[_Cut] = []
         timeline = Timeline()
-        for recorded in reader.log.of_owner(owner_id):
+        for recorded in with_context(reader, owner_id, names):
             entry = timeline.note(recorded)
+            if entry.about.isdisjoint(names):
+                continue
             together = self._memories(entry)
-            evolve(self.ledger, recorded.event)
+            fold_related(self.ledger, recorded.event)
             if isinstance(recorded.event, Reversed) and len(together) == 1:
                 parts = [frozenset(m.id for m in part.members) for part in self._memories(entry)]
                 if len(parts) == 2:
@@ -174,26 +190,36 @@ class _Story:
             if entry is not None
         }
 
-    def of(self, memory: Memory) -> list[Happened]:
+    def events(self) -> list[Happened]:
         """The events of today's members, and those of former members until they left."""
-        until = self._left(memory)
-        members = {entry.id for entry in memory.members}
-        return [
-            _with_face(step, memory.id, members)
-            for step in self._steps
+        members = {entry.id for entry in self._memory.members}
+        return [_with_face(step, self._memory.id, members) for step in self._told()]
+
+    def _told(self) -> Iterator[_Step]:
+        until = self._left()
+        members = {entry.id for entry in self._memory.members}
+        for step in self._steps:
             if any(
                 candidate_id in members
                 or step.entry.event["position"] <= until.get(candidate_id, -1)
                 for candidate_id in step.entry.about
-            )
-        ]
+            ):
+                yield step
 
-    def _left(self, memory: Memory) -> dict[str, int]:
+    def _unclear(self) -> Iterator[_Step]:
+        """The events about neither a member nor a candidate that was in the memory then."""
+        members = {entry.id for entry in self._memory.members}
+        for step in self._told():
+            homes = {then.memory_id for then in step.then.values()}
+            if self._memory.id not in homes and members.isdisjoint(step.then):
+                yield step
+
+    def _left(self) -> dict[str, int]:
         """The candidates that left the memory, with the position at which each last left."""
         left: dict[str, int] = {}
         for position, parts in self._cuts:
             for part, other in (parts, parts[::-1]):
-                if memory.id in part:
+                if self._memory.id in part:
                     left.update(dict.fromkeys(other, position))
         return left
 
@@ -211,8 +237,7 @@ def _with_face(step: _Step, memory_id: str, members: set[str]) -> Happened:
 def history_of(reader: Reader, some_id: str) -> History:
     """Every event of a memory, by any of its ids; raises RefusedError if the id is unknown."""
     owner_id = owner_of(reader, some_id)
-    story = _Story(reader, owner_id)
-    memory = _entry(story.ledger, some_id).memory
+    memory = _entry(reader.ledger(owner_id), some_id).memory
     return History(
         id=some_id,
         memory_id=memory.id,
@@ -223,5 +248,5 @@ def history_of(reader: Reader, some_id: str) -> History:
         namespace=memory.namespace,
         face=memory.text,
         version=version_of(memory),
-        events=story.of(memory),
+        events=_Story(reader, owner_id, memory).events(),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,24 +15,32 @@ from palimpsest.contracts.evidence import Evidence, deciding
 from palimpsest.contracts.identity import decision_id_or_unchanged
 from palimpsest.contracts.light import to_json
 from palimpsest.contracts.policy import Policy
-from palimpsest.contracts.shown import DecisionRow, ShownCandidate, ShownMember, ShownMemory
+from palimpsest.contracts.shown import (
+    DecisionRow,
+    Happened,
+    ShownCandidate,
+    ShownMember,
+    ShownMemory,
+)
 from palimpsest.contracts.urn import Urn
 from palimpsest.projections.base.totals import Total
 from palimpsest.projections.duckdb.dedup_metrics import dedup_metrics
 from palimpsest.projections.duckdb.queries import Parameters, queries, query, views_file
 from palimpsest.projections.shown.memory import brought_by
+from palimpsest.projections.shown.related import fold_related, related
 from palimpsest.projections.shown.timeline import Timeline
-from palimpsest.queries.as_of import as_they_were, counts_as_of, folded
+from palimpsest.queries.as_of import as_they_were, counts_as_of
+from palimpsest.queries.context import with_context
 from palimpsest.queries.duplicates import hash_tag
 from palimpsest.queries.evidence import evidence_of, explained
 from palimpsest.streams.core.admit import FORGOTTEN
-from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.skips import named_namespaces
 from palimpsest.streams.core.version import version_of
 from palimpsest.streams.core.worth import worth
 from palimpsest.streams.judge.storage import FIRST_FILE, refusal_of
 from palimpsest.streams.log.as_of import AsOf, in_utc, position_as_of, time_at
+from palimpsest.streams.write.owners import fold_owner
 
 
 def rules_at(reader: Reader, as_of: AsOf | None) -> tuple[Policy, datetime]:
@@ -222,7 +230,7 @@ def show(reader: Reader, member_id: str, as_of: AsOf | None = None) -> ShownMemo
     about its members since they were admitted. Raises RefusedError if the candidate is unknown, or
     was at `as_of`.
     """
-    ledger, timeline = _timeline_of(reader, member_id, as_of)
+    ledger, position = _ledger_of(reader, member_id, as_of)
     entry = ledger.entries[member_id]
     memory, total = entry.memory, Total.of(entry.memory)
     policy, at = rules_at(reader, as_of)
@@ -243,23 +251,33 @@ def show(reader: Reader, member_id: str, as_of: AsOf | None = None) -> ShownMemo
         "last_accessed": total.last_accessed.isoformat() if total.last_accessed else None,
         "expires_at": memory.expires_at.isoformat() if memory.expires_at else None,
         "members": [shown_member(reader, member) for member in memory.members],
-        "timeline": timeline.of({member.id for member in memory.members}),
+        "timeline": _timeline_of(
+            reader, ledger.owner_id, {member.id for member in memory.members}, position
+        ),
     }
 
 
-def _timeline_of(reader: Reader, candidate_id: str, as_of: AsOf | None) -> tuple[Ledger, Timeline]:
-    """The ledger of a candidate's owner, and the owner's timeline, both at `as_of`."""
+def _ledger_of(reader: Reader, candidate_id: str, as_of: AsOf | None) -> tuple[Ledger, int | None]:
+    """The ledger of a candidate's owner at `as_of`, and the position of that."""
     owner_id = owner_of(reader, candidate_id)
-    position = None if as_of is None else position_as_of(reader.log, as_of, owner_id)
-    ledger, timeline = Ledger(owner_id), Timeline()
-    for recorded in reader.log.of_owner(owner_id, upto=position):
-        evolve(ledger, recorded.event)
-        timeline.note(recorded)
+    if as_of is None:
+        return reader.ledger(owner_id), None
+    position = position_as_of(reader.log, as_of, owner_id)
+    ledger = fold_owner(reader.log, owner_id, position)
     if candidate_id not in ledger.entries:
         raise RefusedError(
             "unknown_candidate", f"there was no candidate {candidate_id} at position {position}"
         )
-    return ledger, timeline
+    return ledger, position
+
+
+def _timeline_of(
+    reader: Reader, owner_id: str, candidates: Collection[str], upto: int | None
+) -> list[Happened]:
+    timeline = Timeline()
+    for recorded in with_context(reader, owner_id, candidates, upto):
+        timeline.note(recorded)
+    return timeline.of(candidates)
 
 
 def owner_of(reader: Reader, candidate_id: str) -> str:
@@ -314,14 +332,27 @@ def _evidence_with_texts(reader: Reader, ledger: Ledger, entry: Entry) -> dict[s
     policies = reader.log.policies()
     policy = policies.get(evidence.policy)
     document = explained(evidence, entry, policies)
-    if policy is not None and policy.search == "memories":
-        with folded(reader, ledger.owner_id, recorded.position - 1) as before:
-            texts = {entry.id: _compared_text(entry, evidence) for entry in before.entries.values()}
-    else:
-        texts = {entry.id: entry.text for entry in ledger.entries.values()}
+    entries: Mapping[str, Entry] = ledger.entries
+    by_face = policy is not None and policy.search == "memories"
+    if by_face:
+        names = [neighbour["candidate_id"] for neighbour in document["neighbours"]]
+        entries = _entries_before(reader, ledger.owner_id, names, recorded.position)
     for neighbour in document["neighbours"]:
-        neighbour["text"] = texts.get(neighbour["candidate_id"])
+        near = entries.get(neighbour["candidate_id"])
+        text = near and (_compared_text(near, evidence) if by_face else near.text)
+        neighbour["text"] = text
     return document
+
+
+def _entries_before(
+    reader: Reader, owner_id: str, names: Iterable[str], position: int
+) -> Mapping[str, Entry]:
+    """Candidates of an owner as they were before a position, with their memories and faces."""
+    now, before = reader.ledger(owner_id).entries, Ledger(owner_id)
+    names = related(now[name] for name in names if name in now)
+    for recorded in reader.events_about(owner_id, names, position - 1):
+        fold_related(before, recorded.event)
+    return before.entries
 
 
 def _compared_text(entry: Entry, evidence: Evidence) -> str:
@@ -342,7 +373,7 @@ def show_candidate(reader: Reader, candidate_id: str, as_of: AsOf | None = None)
     The `timeline` lists the events about the candidate. Raises RefusedError if the candidate is
     unknown, or was at `as_of`.
     """
-    ledger, timeline = _timeline_of(reader, candidate_id, as_of)
+    ledger, position = _ledger_of(reader, candidate_id, as_of)
     entry = ledger.entries[candidate_id]
     shown: Any = {
         **to_json(entry.fields),
@@ -370,6 +401,6 @@ def show_candidate(reader: Reader, candidate_id: str, as_of: AsOf | None = None)
             }
             for edge in entry.edges
         ],
-        "timeline": timeline.of({entry.id}),
+        "timeline": _timeline_of(reader, ledger.owner_id, {entry.id}, position),
     }
     return cast("ShownCandidate", shown)

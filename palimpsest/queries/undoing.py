@@ -286,7 +286,7 @@ def _events_since(
 ) -> Iterator[Some]:
     """An owner's events of a kind from a request's first event on."""
     first = reader.log.of_request(request_id)[0].position
-    later = reader.log.of_owner(owner_id, after=first - 1)
+    later = reader.log.of_owner(owner_id, after=first - 1, chunk=8)
     return (one.event for one in later if isinstance(one.event, kind))
 
 
@@ -335,7 +335,7 @@ class _Naming:
         because: str | None,
     ) -> None:
         self.ledger = reader.ledger(owner_id)
-        self._log = reader.log
+        self._reader, self._log = reader, reader.log
         self.said: dict[str, Any] = {
             "request_id": request_id(),
             "actor": actor,
@@ -475,10 +475,11 @@ class _Naming:
         """Whether the reversal that was taken back had withdrawn a merge, and separated nothing."""
         found = self._log.find(event.id)
         assert found is not None, "the event was found by its id"
-        before = self._log.of_owner(event.owner_id, upto=found.position)
         cuts = [
             one.event.data
-            for one in before
+            for one in self._reader.events_about(
+                event.owner_id, [event.data.decision_id], found.position
+            )
             if isinstance(one.event, Reversed)
             and one.event.data.decision_id == event.data.decision_id
         ]
@@ -545,7 +546,7 @@ class _Naming:
         """Hides a candidate that was restored, and forgets its text if it was forgotten before."""
         found = self._log.find(event.id)
         assert found is not None, "the event was found by its id"
-        before = self._log.of_owner(event.owner_id, upto=found.position)
+        before = self._reader.events_about(event.owner_id, [event.subject], found.position)
         of_it = [one.event for one in before if one.event.subject == event.subject]
         hidden = next(one for one in reversed(of_it) if isinstance(one, Decided | Retracted))
         forgetting: dict[str, Any] = {"again": "ask"}

@@ -267,7 +267,7 @@ def _separated(reader: Reader, ledger: Ledger, older: Entry, newer: Entry) -> It
 def _latest_verdict(reader: Reader, older: Entry, newer: Entry) -> tuple[AnyEvent, Verdict] | None:
     """The judge's latest answer about the two, even if it could not be carried out."""
     ledger, latest = reader.ledger(newer.fields.owner_id), None
-    for recorded in reader.log.of_owner(ledger.owner_id):
+    for recorded in reader.events_about(ledger.owner_id, [newer.id]):
         for verdict in _verdicts_about(recorded.event, newer.id):
             if _same_text(ledger, verdict.neighbour_id, older):
                 latest = recorded.event, verdict

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple, cast
 
 from palimpsest.contracts.events import (
@@ -82,7 +82,7 @@ class Timeline:
         ]
 
     def _entry(self, position: int, event: AnyEvent) -> TimelineEntry:
-        candidate_id, other_id = self._about(event)
+        candidate_id, other_id = pair_of(event, self._pair_of)
         verdict = deciding(_verdicts(event), other_id)
         fields = {
             "position": position,
@@ -98,29 +98,10 @@ class Timeline:
             "reasoning": verdict.reasoning if verdict is not None else None,
         }
         known = {name: value for name, value in fields.items() if value is not None}
-        about = (candidate_id, other_id, *_several(event))
-        return TimelineEntry(
-            cast("Happened", known),
-            frozenset(candidate_id for candidate_id in about if candidate_id is not None),
-        )
+        return TimelineEntry(cast("Happened", known), candidates_of(event, self._pair_of))
 
-    def _about(self, event: AnyEvent) -> Pair:
-        """The candidate of an event; for a pair, also the older one."""
-        data = event.data
-        match event:
-            case Decided() | Settled() | Joined() | Redecided():
-                return _joined(event)
-            case Reversed():
-                return event.data.candidate_id, event.data.joined_to
-            case Separated():
-                return event.data.candidate_id, event.data.other_id
-            case Refused() if event.data.b is not None:
-                return event.data.b, event.data.a
-            case Refused() if event.data.verdicts and event.data.candidate_id is not None:
-                return event.data.candidate_id, event.data.verdicts[0].neighbour_id
-            case _:
-                pair = self._pairs.get(getattr(data, "decision_id", None) or "", (None, None))
-                return getattr(data, "candidate_id", None) or pair[0], pair[1]
+    def _pair_of(self, decision_id: str) -> Pair:
+        return self._pairs.get(decision_id, (None, None))
 
     def _answered(self, event: AnyEvent, candidate_id: str) -> str | None:
         decision_id: str | None = getattr(event.data, "decision_id", None)
@@ -169,6 +150,34 @@ class Timeline:
             self._pairs[event.id] = _joined(event)
             if event.data.join is not None and event.data.join.over is not None:
                 self._back[event.id] = "update"
+
+
+def pair_of(event: AnyEvent, of_decision: Callable[[str], Pair]) -> Pair:
+    """The candidate of an event; for a pair, also the older one.
+
+    `of_decision` has those of earlier decisions, which some events name alone.
+    """
+    data = event.data
+    match event:
+        case Decided() | Settled() | Joined() | Redecided():
+            return _joined(event)
+        case Reversed():
+            return event.data.candidate_id, event.data.joined_to
+        case Separated():
+            return event.data.candidate_id, event.data.other_id
+        case Refused() if event.data.b is not None:
+            return event.data.b, event.data.a
+        case Refused() if event.data.verdicts and event.data.candidate_id is not None:
+            return event.data.candidate_id, event.data.verdicts[0].neighbour_id
+        case _:
+            pair = of_decision(getattr(data, "decision_id", None) or "")
+            return getattr(data, "candidate_id", None) or pair[0], pair[1]
+
+
+def candidates_of(event: AnyEvent, of_decision: Callable[[str], Pair]) -> frozenset[str]:
+    """All candidates that an event is about."""
+    about = (*pair_of(event, of_decision), *_several(event))
+    return frozenset(candidate_id for candidate_id in about if candidate_id is not None)
 
 
 def _joined(event: Decided | Settled | Joined | Redecided) -> Pair:

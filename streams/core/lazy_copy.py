@@ -1,4 +1,4 @@
-"""A copy of a ledger for a trial: what is read is copied, so the rest of a long history costs nothing.
+"""A copy of a ledger for a trial: only what is read is copied, however long the history is.
 
 An object is copied together with all that it refers to: the members of its memory, their joins, and
 the candidates with the same text. So no part of the copy leads back to the original, which must not
@@ -99,7 +99,9 @@ class _Copies:
                 made.newer, made.older = self._begin(made.newer), self._begin(made.older)
                 made.over = made.over and self._begin(made.over)
                 made.texts = made.texts.copy()
-                texts = made.composed and {i: self._begin(text) for i, text in made.composed.items()}
+                texts = made.composed and {
+                    i: self._begin(text) for i, text in made.composed.items()
+                }
                 made.composed = texts
                 if made.reversed_by is not None and made.reversed_by.apart is not None:
                     apart = self._begin(made.reversed_by.apart)

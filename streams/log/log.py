@@ -218,6 +218,17 @@ class Log(Database):
             count = len(chunk)
             after = chunk[-1][0] if chunk else after
 
+    def at(self, positions: Sequence[int]) -> list[Recorded]:
+        """The events at some positions, in order."""
+        found: list[Recorded] = []
+        for begun in range(0, len(positions), CHUNK):
+            some = tuple(positions[begun : begun + CHUNK])
+            marks = ", ".join("?" * len(some))
+            found += _decoded(
+                self._read(f"WHERE position IN ({marks}) ORDER BY position", some, None)
+            )
+        return found
+
     def compacted_at(self, owner_id: str, session_id: str) -> int:
         """The position of the last compaction of an owner's session; 0 if there is none."""
         number = self._owner_number(owner_id)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.requests import AnyRequest
-from palimpsest.streams.core import lazy_copy
-from palimpsest.streams.core.ledger import Edge, Ledger, Memory
+from palimpsest.streams.core.ledger import Ledger, Memory
 from palimpsest.streams.write.dry_run import DryRun
 from palimpsest.streams.write.owners import Owners
 from palimpsest.streams.write.serve import execute

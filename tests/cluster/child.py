@@ -28,7 +28,7 @@ from palimpsest.streams.cluster.worker import assigned_partition as assigned
 from palimpsest.streams.cluster.worker import consumer as consuming
 from palimpsest.streams.cluster.worker import replica, watch, worker
 from palimpsest.streams.cluster.worker.producer import PartitionProducer
-from palimpsest.streams.embedder import Embedder, EmbedderSource, Embedding
+from palimpsest.streams.embedder import Embedder, EmbedderSource, Embedding, ServiceUnavailable
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.handlers import bulk
 from tests.reliability.child import Plan, effect_of, main, take
@@ -104,6 +104,8 @@ def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
     bulk.STEPS = plan.get("bulk", 3)
     _slow_down(plan.get("slow", 0.0))
     slow = Embedder(SlowEngine(plan["embedding"])) if "embedding" in plan else None
+    if "unreadable" in plan:
+        slow = Embedder(DownEngine(plan["unreadable"]))
     settings = worker.WorkerSettings(
         connection,
         topics,
@@ -133,6 +135,19 @@ class SlowEngine(StubEngine):
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
         time.sleep(self._seconds)
+        return super().embed(texts)
+
+
+class DownEngine(StubEngine):
+    """The stub, which is down for texts with a certain word."""
+
+    def __init__(self, word: str) -> None:
+        super().__init__()
+        self._word = word
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        if any(self._word in text for text in texts):
+            raise ServiceUnavailable("no vectors today")
         return super().embed(texts)
 
 

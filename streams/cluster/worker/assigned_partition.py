@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections import deque
 from collections.abc import (
-    AsyncIterator,
+    AsyncGenerator,
     Awaitable,
     Callable,
     Collection,
@@ -19,7 +20,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 
 from aiokafka import TopicPartition
@@ -80,7 +81,7 @@ class Missed:
         self._connection = connection
         self._starts = dict(starts)
 
-    async def before(self, first: Record) -> AsyncIterator[list[Record]]:
+    async def before(self, first: Record) -> AsyncGenerator[list[Record], None]:
         """Yield the records between the topic's next offset and the first one delivered.
 
         Usually there are none; offsets without records are skipped.
@@ -142,6 +143,7 @@ class _Batch:
     deliveries: Sequence[Delivery]
     has_candidates: bool
     opened: Opened | None = None
+    waits_for_model: bool = False
 
     @property
     def records(self) -> list[Record]:
@@ -160,9 +162,10 @@ class AssignedPartition:
 
     Candidates are opened on arrival, so that their texts are embedded while earlier batches are
     decided on. Those that arrive while enough batches are open are opened together, because each
-    batch costs a transaction. `decider` is this partition's own fiber: while its transaction is at
-    the brokers, it waits, and other fibers decide. `failed` is called on errors; nothing is decided
-    after that.
+    batch costs a transaction. Only while candidates wait for the model do requests go first: one of
+    them may put a policy in force that needs none. `decider` is this partition's own fiber: while
+    its transaction is at the brokers, it waits, and other fibers decide. `failed` is called on
+    errors; nothing is decided after that.
     """
 
     def __init__(
@@ -181,10 +184,12 @@ class AssignedPartition:
         self._candidates: deque[Delivery] = deque()
         self._requests: deque[Delivery] = deque()
         self._batches: deque[_Batch] = deque()
+        self._taken = 0
+        self._decided = 0
         self._changed = asyncio.Condition()
         self._closing = False
         self._given_up = asyncio.Event()
-        running = (self._open, self._gather, self._run, self._record_uses)
+        running = (self._open, self._run, self._carry_out, self._record_uses)
         self._tasks = [asyncio.create_task(self._run_watched(run())) for run in running]
 
     async def candidates(self, deliveries: Sequence[Delivery]) -> None:
@@ -202,51 +207,71 @@ class AssignedPartition:
                 yield kind
 
     async def _accept(self, waiting: deque[Delivery], deliveries: Sequence[Delivery]) -> None:
-        """Add records to those that wait, after skipped ones.
-
-        Skipped records may be many; each part of them waits until there is room. They are
-        acknowledged with later ones.
-        """
-        async for records in self._missed.before(deliveries[0].record):
-            async with self._changed:
-                await self._changed.wait_for(lambda: self._closing or not _is_batch(waiting))
-            await self._add(waiting, [Delivery(record, lambda: None) for record in records])
-        await self._add(waiting, deliveries)
-
-    async def _add(self, waiting: deque[Delivery], deliveries: Sequence[Delivery]) -> None:
         async with self._changed:
             waiting.extend(deliveries)
             self._changed.notify_all()
 
     async def _open(self) -> None:
-        while some := await self._next_of(self._candidates, TOGETHER):
-            batch = _Batch(some, has_candidates=True)
-            with suppress(ModelError):  # told when it is opened again, to be decided on
-                batch.opened = await self._decider.run(self.writer.open, batch.records)
-            await self._take(batch)
+        async with aclosing(self._batches_of(self._candidates, TOGETHER, AHEAD)) as batches:
+            async for some in batches:
+                self._taken += 1
+                batch = _Batch(some, has_candidates=True)
+                with suppress(ModelError):  # told when it is opened again, to be decided on
+                    batch.opened = await self._decider.run(self.writer.open, batch.records)
+                async with self._changed:
+                    self._batches.append(batch)
+                    self._changed.notify_all()
 
-    async def _gather(self) -> None:
-        while some := await self._next_of(self._requests, MOST_TOGETHER):
-            await self._take(_Batch(some, has_candidates=False))
+    async def _batches_of(
+        self, waiting: deque[Delivery], most: int, ahead: float
+    ) -> AsyncGenerator[list[Delivery], None]:
+        """What waits, in batches, until the partition is revoked; skipped records are the first.
 
-    async def _next_of(self, waiting: deque[Delivery], most: int) -> list[Delivery]:
+        These may be many: the next of them are read once there is room. They are acknowledged with
+        later ones.
+        """
+        if not await self._wait_until(lambda: bool(waiting)):
+            return
+        async with aclosing(self._missed.before(waiting[0].record)) as missed:
+            async for records in missed:
+                skipped = deque(Delivery(record, lambda: None) for record in records)
+                while skipped:
+                    if not (some := await self._next_of(skipped, most, ahead)):
+                        return
+                    yield some
+        while some := await self._next_of(waiting, most, ahead):
+            yield some
+
+    async def _next_of(self, waiting: deque[Delivery], most: int, ahead: float) -> list[Delivery]:
         """A batch of what waits, once there is room for one; none if the partition is revoked."""
         some: list[Delivery] = []
         size = 0
-        async with self._changed:
-            await self._changed.wait_for(
-                lambda: self._closing or (bool(waiting) and len(self._batches) <= AHEAD)
-            )
-            while not self._closing and waiting and len(some) < most and size < WINDOW_BYTES:
+        if await self._wait_until(lambda: bool(waiting) and len(self._batches) <= ahead):
+            while waiting and len(some) < most and size < WINDOW_BYTES:
                 some.append(waiting.popleft())
                 size += len(some[-1].record.value)
-            self._changed.notify_all()
         return some
 
-    async def _take(self, batch: _Batch) -> None:
+    async def _wait_until(self, holds: Callable[[], bool]) -> bool:
+        """Wait until something holds; False if the partition is revoked."""
         async with self._changed:
-            self._batches.append(batch)
-            self._changed.notify_all()
+            await self._changed.wait_for(lambda: self._closing or holds())
+        return not self._closing
+
+    async def _carry_out(self) -> None:
+        """Carry out requests, each after the candidates that came before it."""
+        async with aclosing(self._batches_of(self._requests, MOST_TOGETHER, math.inf)) as batches:
+            async for some in batches:
+                if not await self._may_follow(self._taken):
+                    return
+                if not await self._finish(_Batch(some, has_candidates=False)):
+                    return
+
+    async def _may_follow(self, taken: int) -> bool:
+        """Wait until so many batches of candidates are decided on, or one waits for the model."""
+        return await self._wait_until(
+            lambda: self._decided >= taken or any(batch.waits_for_model for batch in self._batches)
+        )
 
     async def _next(self) -> _Batch | None:
         async with self._changed:
@@ -257,6 +282,7 @@ class AssignedPartition:
         while (batch := await self._next()) is not None and await self._finish(batch):
             async with self._changed:
                 self._batches.popleft()
+                self._decided += 1
                 self._changed.notify_all()
 
     async def _record_uses(self) -> None:
@@ -301,6 +327,9 @@ class AssignedPartition:
                     error,
                 )
             batch.opened = None
+            async with self._changed:
+                batch.waits_for_model = True
+                self._changed.notify_all()
             await self._pause(seconds)
             if self._closing:
                 return False

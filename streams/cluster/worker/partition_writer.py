@@ -251,6 +251,8 @@ class PartitionWriter:
 
     def _append(self, commit: Commit) -> list[int]:
         """Append a commit to the log, in a transaction that commits once the brokers have it."""
+        if self.in_doubt:
+            raise TransientError("the last commit may be at the brokers: the log lacks it")
         lines = [(event, encode(event)) for event, _ in commit.events]
         last = [*{finished.topic: finished for finished in commit.offsets}.values()]
         with self.log.transaction():

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -21,9 +22,9 @@ import orjson
 import pytest
 from aiokafka.errors import ProducerFenced
 
-from palimpsest.contracts.errors import ModelError
-from palimpsest.contracts.events import AnyEvent, Decided, Retracted
-from palimpsest.contracts.requests import AnyRequest, RetractRequest, Selection
+from palimpsest.contracts.errors import ModelError, TransientError
+from palimpsest.contracts.events import AnyEvent, Decided, PolicySet, Retracted
+from palimpsest.contracts.requests import AnyRequest, PolicyRequest, RetractRequest, Selection
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.records import Outgoing, Record
 from palimpsest.streams.cluster.tasks import OneThread
@@ -98,7 +99,7 @@ class Worker:
         self.writers: dict[int, PartitionWriter] = {}
         self.partitions: dict[int, AssignedPartition] = {}
         self._folder = folder
-        self._deciding = OneThread("deciding")
+        self.deciding = OneThread("deciding")
         self._embedder = Embedder(StubEngine())
         self._offsets: Counter[int] = Counter()
         self._requests: Counter[int] = Counter()
@@ -112,7 +113,7 @@ class Worker:
 
         writer = self.writers[partition] = PartitionWriter(
             log,
-            waiting_for(self._deciding, partial(self.brokers.publish, partition)),
+            waiting_for(self.deciding, partial(self.brokers.publish, partition)),
             Followed(TOPICS.name("decisions"), partition, "decisions-id", 0),
             TOPICS,
             INPUTS,
@@ -125,7 +126,7 @@ class Worker:
         self.partitions[partition] = AssignedPartition(
             producer,
             writer,
-            Fiber(self._deciding),
+            Fiber(self.deciding),
             Missed(Connection(bootstrap="127.0.0.1:1"), {}),
             self._fail,
         )
@@ -140,6 +141,10 @@ class Worker:
         record = Record(CANDIDATES, partition, self._offsets[partition], orjson.dumps(row))
         self._offsets[partition] += 1
         await self.partitions[partition].candidates([self._delivery(record)])
+
+    def skip(self, partition: int, count: int) -> None:
+        """Let the partition's candidates begin after some that Faust skipped."""
+        self._offsets[partition] += count
 
     async def request(self, partition: int, request: AnyRequest) -> None:
         """Bring a request to a partition."""
@@ -168,7 +173,7 @@ class Worker:
 
     async def close(self) -> None:
         await asyncio.gather(*(one.close() for one in self.partitions.values()))
-        self._deciding.end()
+        self.deciding.end()
         self._embedder.close()
 
 
@@ -601,34 +606,137 @@ def test_a_partition_that_waits_for_the_model_holds_up_no_other(
     assert ids(worker.brokers.topic[0]) == []
 
 
-def test_skipped_records_wait_until_a_partition_has_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They may be a whole topic: all of them at once would not fit into memory."""
-    monkeypatch.setattr(assigned_partition, "TOGETHER", 4)
-    monkeypatch.setattr(assigned_partition, "MODEL_PAUSES", (SECONDS,))
-    tried = failing(monkeypatch, 10**6, ServiceUnavailable)
-    skipped = [Record(CANDIDATES, 0, at, orjson.dumps(say(0, at))) for at in range(100)]
+@pytest.fixture
+def skipped(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Record]]:
+    """A hundred records of partition 0 that Faust skipped: those that have been read again."""
     read: list[Record] = []
 
-    async def before(_self: Missed, _first: Record) -> AsyncIterator[list[Record]]:
-        for record in skipped:
-            read.append(record)
-            yield [record]
+    async def before(_self: Missed, first: Record) -> AsyncGenerator[list[Record], None]:
+        for at in range(first.offset):
+            read.append(Record(CANDIDATES, 0, at, orjson.dumps(say(0, at))))
+            yield read[-1:]
 
+    monkeypatch.setattr(assigned_partition, "TOGETHER", 4)
     monkeypatch.setattr(Missed, "before", before)
+    return read
+
+
+SKIPPED = 100
+
+
+def test_skipped_records_wait_until_a_partition_has_room_and_hold_up_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skipped: list[Record]
+) -> None:
+    """They may be a whole topic: all of them at once would not fit into memory."""
+    monkeypatch.setattr(assigned_partition, "MODEL_PAUSES", (SECONDS,))
+    tried = failing(monkeypatch, 10**6, ServiceUnavailable)
+
+    async def run() -> Worker:
+        async with asyncio.timeout(SECONDS), working(tmp_path, at_once) as worker:
+            worker.skip(0, SKIPPED)
+            for number in range(4):
+                await worker.candidate(say(0, SKIPPED + number))
+            await worker.until(lambda: tried.called)
+            await worker.request(1, retract())
+            await worker.until(lambda: bool(worker.acknowledged[1]))
+            assert [*worker.partitions[0].full()] == ["candidates"]
+            return worker
+
+    worker = asyncio.run(run())
+    assert 0 < len(skipped) < SKIPPED
+    assert worker.acknowledged[0] == []
+
+
+def test_skipped_records_are_decided_on_first(tmp_path: Path, skipped: list[Record]) -> None:
+    async def run() -> Worker:
+        async with asyncio.timeout(SECONDS), working(tmp_path, at_once) as worker:
+            worker.skip(0, SKIPPED)
+            for number in range(9):
+                await worker.candidate(say(0, SKIPPED + number))
+            await worker.until(lambda: len(worker.acknowledged[0]) == 9)
+            return worker
+
+    worker = asyncio.run(run())
+    assert len(skipped) == SKIPPED
+    assert ids(worker.brokers.topic[0]) == [*map(str, range(SKIPPED + 9))]
+    assert worker.acknowledged[0] == [*range(SKIPPED, SKIPPED + 9)]
+
+
+def test_requests_do_not_wait_for_the_model_that_candidates_wait_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of them may put a policy in force under which these need no model."""
+    monkeypatch.setattr(assigned_partition, "TOGETHER", 4)
+    monkeypatch.setattr(assigned_partition, "MODEL_PAUSES", (0.01,) * 1000)
+    tried = failing(monkeypatch, 10**6, ServiceUnavailable)
+    without = load_policy("standard").model_copy(update={"embedder_fails": "store"})
+    rules = without.model_dump(mode="json")
+    count = 10 * (AHEAD + 2)
+
+    async def run() -> Worker:
+        async with asyncio.timeout(SECONDS), working(tmp_path, at_once) as worker:
+            for number in range(count):
+                await worker.candidate(say(0, number))
+            await worker.until(lambda: tried.called)
+            await worker.request(0, PolicyRequest(request_id=str(uuid4()), policy=rules))
+            await worker.until(lambda: len(worker.acknowledged[0]) == count + 1)
+            return worker
+
+    worker = asyncio.run(run())
+    assert ids(worker.brokers.topic[0]) == [*map(str, range(count))]
+    assert isinstance(worker.brokers.topic[0][0], PolicySet)
+
+
+def test_a_request_is_carried_out_after_the_candidates_that_came_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long they are embedded, if the model can be used."""
+    begun, go_on = threading.Event(), threading.Event()
+    real = StubEngine.embed
+
+    def embed(engine: StubEngine, texts: Sequence[str]) -> Any:
+        begun.set()
+        assert go_on.wait(SECONDS)
+        return real(engine, texts)
+
+    monkeypatch.setattr(StubEngine, "embed", embed)
+    everything = RetractRequest(request_id=str(uuid4()), selection=Selection(owner_id=owner_of(0)))
+
+    async def run() -> Worker:
+        async with asyncio.timeout(SECONDS), working(tmp_path, at_once) as worker:
+            await worker.candidate(say(0, 0))
+            await worker.until(begun.is_set)
+            await worker.request(0, everything)
+            await worker.request(1, retract())
+            await worker.until(lambda: bool(worker.acknowledged[1]))
+            go_on.set()
+            await worker.until(lambda: len(worker.acknowledged[0]) == 2)
+            return worker
+
+    worker = asyncio.run(run())
+    kinds = [type(event) for event in worker.brokers.topic[0]]
+    assert kinds.index(Decided) < kinds.index(Retracted)
+
+
+def test_nothing_is_published_after_a_commit_in_doubt(tmp_path: Path) -> None:
+    """The brokers may have decisions that the replica lacks: they would be made twice."""
+    tried: list[int] = []
+
+    async def answering(partition: int, _lines: Lines) -> None:
+        tried.append(partition)
+        raise TransientError("the answer is lost")
 
     async def run() -> None:
-        async with working(tmp_path, at_once) as worker:
-            delivered = asyncio.create_task(worker.candidate(say(0, len(skipped))))
-            await worker.until(lambda: tried.called)
-            for _ in range(10 * len(skipped)):
-                await asyncio.sleep(0)
-            assert not delivered.done()
-        await delivered
+        async with working(tmp_path, answering) as worker:
+            writer, fiber = worker.writers[0], Fiber(worker.deciding)
+            for number in range(2):
+                record = Record(CANDIDATES, 0, number, orjson.dumps(say(0, number)))
+                opened = await fiber.run(writer.open, [record])
+                with pytest.raises(TransientError):
+                    await fiber.run(writer.close, opened)
 
     asyncio.run(run())
-    assert read == skipped
+    assert tried == [0]
 
 
 def test_a_partition_that_was_full_has_room_again_once_it_has_decided(

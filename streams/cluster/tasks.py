@@ -42,6 +42,33 @@ def is_cancelled() -> bool:
     return task is None or task.cancelling() > 0
 
 
+class Waits:
+    """Coroutines that wait until something holds; `check` wakes those for which it does.
+
+    Unlike asyncio's conditions it wakes nobody in vain, and needs no lock: of those that wait, only
+    one may make what it waited for untrue.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[asyncio.Future[None], Callable[[], bool]] = {}
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until something holds."""
+        while not holds():
+            woken = asyncio.get_running_loop().create_future()
+            self._waiting[woken] = holds
+            try:
+                await woken
+            finally:
+                del self._waiting[woken]
+
+    def check(self) -> None:
+        """Wake those for which it holds now."""
+        for woken, holds in self._waiting.items():
+            if not woken.done() and holds():
+                woken.set_result(None)
+
+
 class StoppedError(Exception):
     """The operation was abandoned because its process was stopped."""
 

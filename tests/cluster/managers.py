@@ -84,6 +84,6 @@ async def bring(
         return Delivery(record, lambda: acknowledge(read.offset))
 
     read = (await read_topic(connection, topics.name("candidates"), PARTITIONS))[HOME]
-    await manager.candidates([delivery(read[offset]) for offset in offsets])
+    manager.candidates([delivery(read[offset]) for offset in offsets])
     await asyncio.wait_for(all_done.wait(), 60)
     return done

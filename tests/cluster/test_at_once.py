@@ -41,7 +41,7 @@ def test_each_partition_s_transaction_begins_though_no_other_has_ended(
         for partition, owner in owners.items():
             row = orjson.dumps({"owner_id": owner, "id": "1", "text": "a text"})
             record = Record(topics.name("candidates"), partition, 0, row)
-            await manager.candidates([Delivery(record, done.release)])
+            manager.candidates([Delivery(record, done.release)])
         async with asyncio.timeout(PATIENCE):
             for _ in owners:
                 await done.acquire()

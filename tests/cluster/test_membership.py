@@ -165,7 +165,7 @@ def test_it_lets_go_of_what_it_had(
 
         manager = new_manager(tmp_path, connection, topics, fail)
         assert await manager.assign([HOME])
-        await manager.candidates([Delivery(record, lambda: None)])
+        manager.candidates([Delivery(record, lambda: None)])
         await asyncio.wait_for(told.wait(), 60)
         await manager.close()
 

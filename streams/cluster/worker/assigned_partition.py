@@ -13,6 +13,7 @@ import math
 from collections import deque
 from collections.abc import (
     AsyncGenerator,
+    AsyncIterator,
     Awaitable,
     Callable,
     Collection,
@@ -33,7 +34,7 @@ from palimpsest.streams.cluster.reader import Record as Read
 from palimpsest.streams.cluster.reader import read_range
 from palimpsest.streams.cluster.records import Record
 from palimpsest.streams.cluster.setup import admin
-from palimpsest.streams.cluster.tasks import is_cancelled
+from palimpsest.streams.cluster.tasks import StoppedError, Waits, is_cancelled, unless
 from palimpsest.streams.cluster.topics import Kind, Topics
 from palimpsest.streams.cluster.worker.fibers import Fiber
 from palimpsest.streams.cluster.worker.partition_writer import Interrupted, Opened, PartitionWriter
@@ -150,6 +151,10 @@ class _Batch:
         return [delivery.record for delivery in self.deliveries]
 
 
+async def _next(missed: AsyncIterator[list[Record]]) -> list[Record]:
+    return await anext(missed, [])
+
+
 def _is_batch(waiting: Collection[Delivery]) -> bool:
     """Whether they are enough for a whole batch."""
     if len(waiting) >= TOGETHER:
@@ -186,30 +191,27 @@ class AssignedPartition:
         self._batches: deque[_Batch] = deque()
         self._taken = 0
         self._decided = 0
-        self._changed = asyncio.Condition()
+        self._waits = Waits()
         self._closing = False
         self._given_up = asyncio.Event()
         running = (self._open, self._run, self._carry_out, self._record_uses)
         self._tasks = [asyncio.create_task(self._run_watched(run())) for run in running]
 
-    async def candidates(self, deliveries: Sequence[Delivery]) -> None:
+    def candidates(self, deliveries: Sequence[Delivery]) -> None:
         """Accept records of the candidates topic."""
-        await self._accept(self._candidates, deliveries)
+        self._candidates.extend(deliveries)
+        self._waits.check()
 
-    async def commands(self, deliveries: Sequence[Delivery]) -> None:
+    def commands(self, deliveries: Sequence[Delivery]) -> None:
         """Accept records of the commands topic."""
-        await self._accept(self._requests, deliveries)
+        self._requests.extend(deliveries)
+        self._waits.check()
 
     def full(self) -> Iterator[Kind]:
         """The input topics of which a whole batch waits: no more should be fetched of them."""
         for kind, waiting in zip(INPUTS, (self._candidates, self._requests), strict=True):
             if _is_batch(waiting):
                 yield kind
-
-    async def _accept(self, waiting: deque[Delivery], deliveries: Sequence[Delivery]) -> None:
-        async with self._changed:
-            waiting.extend(deliveries)
-            self._changed.notify_all()
 
     async def _open(self) -> None:
         async with aclosing(self._batches_of(self._candidates, TOGETHER, AHEAD)) as batches:
@@ -218,9 +220,8 @@ class AssignedPartition:
                 batch = _Batch(some, has_candidates=True)
                 with suppress(ModelError):  # told when it is opened again, to be decided on
                     batch.opened = await self._decider.run(self.writer.open, batch.records)
-                async with self._changed:
-                    self._batches.append(batch)
-                    self._changed.notify_all()
+                self._batches.append(batch)
+                self._waits.check()
 
     async def _batches_of(
         self, waiting: deque[Delivery], most: int, ahead: float
@@ -233,7 +234,7 @@ class AssignedPartition:
         if not await self._wait_until(lambda: bool(waiting)):
             return
         async with aclosing(self._missed.before(waiting[0].record)) as missed:
-            async for records in missed:
+            while records := await unless(self._given_up, _next(missed)):
                 skipped = deque(Delivery(record, lambda: None) for record in records)
                 while skipped:
                     if not (some := await self._next_of(skipped, most, ahead)):
@@ -254,8 +255,7 @@ class AssignedPartition:
 
     async def _wait_until(self, holds: Callable[[], bool]) -> bool:
         """Wait until something holds; False if the partition is revoked."""
-        async with self._changed:
-            await self._changed.wait_for(lambda: self._closing or holds())
+        await self._waits.until(lambda: self._closing or holds())
         return not self._closing
 
     async def _carry_out(self) -> None:
@@ -273,17 +273,13 @@ class AssignedPartition:
             lambda: self._decided >= taken or any(batch.waits_for_model for batch in self._batches)
         )
 
-    async def _next(self) -> _Batch | None:
-        async with self._changed:
-            await self._changed.wait_for(lambda: self._closing or bool(self._batches))
-            return None if self._closing else self._batches[0]
-
     async def _run(self) -> None:
-        while (batch := await self._next()) is not None and await self._finish(batch):
-            async with self._changed:
-                self._batches.popleft()
-                self._decided += 1
-                self._changed.notify_all()
+        while await self._wait_until(lambda: bool(self._batches)):
+            if not await self._finish(self._batches[0]):
+                return
+            self._batches.popleft()
+            self._decided += 1
+            self._waits.check()
 
     async def _record_uses(self) -> None:
         """Record uses that have waited long enough, until the partition is revoked."""
@@ -300,6 +296,8 @@ class AssignedPartition:
     async def _run_watched(self, running: Awaitable[None]) -> None:
         try:
             await running
+        except StoppedError:
+            pass  # it was revoked while skipped records were read
         except asyncio.CancelledError:
             if is_cancelled():
                 raise
@@ -327,9 +325,8 @@ class AssignedPartition:
                     error,
                 )
             batch.opened = None
-            async with self._changed:
-                batch.waits_for_model = True
-                self._changed.notify_all()
+            batch.waits_for_model = True
+            self._waits.check()
             await self._pause(seconds)
             if self._closing:
                 return False
@@ -359,10 +356,8 @@ class AssignedPartition:
         if opened.window.embeddings is None:
             return True
         embedded = asyncio.wrap_future(opened.window.embeddings)
-        given_up = asyncio.create_task(self._given_up.wait())
-        await asyncio.wait((embedded, given_up), return_when=asyncio.FIRST_COMPLETED)
-        given_up.cancel()
-        if self._closing:
+        embedded.add_done_callback(lambda _: self._waits.check())
+        if not await self._wait_until(embedded.done):
             embedded.cancel()
             return False
         if embedded.cancelled():
@@ -376,9 +371,8 @@ class AssignedPartition:
         It does not wait for texts at the embedder. A request with many commits is interrupted at
         its next commit.
         """
-        async with self._changed:
-            self._closing = self.writer.ending = True
-            self._changed.notify_all()
+        self._closing = self.writer.ending = True
+        self._waits.check()
         self._given_up.set()
         for batch in self._batches:
             if batch.opened is not None and batch.opened.window.embeddings is not None:

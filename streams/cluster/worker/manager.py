@@ -109,23 +109,17 @@ class PartitionManager:
 
     # -- inputs ------------------------------------------------------------------------------------
 
-    async def candidates(self, deliveries: Sequence[Delivery]) -> None:
-        """Accept records of the candidates topic, for any of the partitions.
-
-        While skipped records are read, another assignment may begin; the records go to the
-        partitions of the assignment under which they came.
-        """
-        assigned = self._assigned
+    def candidates(self, deliveries: Sequence[Delivery]) -> None:
+        """Accept records of the candidates topic, for any of the partitions."""
         for partition, some in _by_partition(deliveries).items():
-            if partition in assigned:
-                await assigned[partition].candidates(some)
+            if partition in self._assigned:
+                self._assigned[partition].candidates(some)
 
-    async def commands(self, deliveries: Sequence[Delivery]) -> None:
+    def commands(self, deliveries: Sequence[Delivery]) -> None:
         """Accept records of the commands topic."""
-        assigned = self._assigned
         for partition, some in _by_partition(deliveries).items():
-            if partition in assigned:
-                await assigned[partition].commands(some)
+            if partition in self._assigned:
+                self._assigned[partition].commands(some)
 
     def full(self) -> set[TopicPartition]:
         """The partitions of input topics of which no more should be fetched for now."""

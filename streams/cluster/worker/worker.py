@@ -283,12 +283,12 @@ def _connect(
     @app.agent(candidates, name="candidates")
     async def on_candidates(stream: Any) -> None:
         async for delivery in _deliveries(app, watch, stream):
-            await manager.candidates([delivery])
+            manager.candidates([delivery])
 
     @app.agent(commands, name="commands")
     async def on_commands(stream: Any) -> None:
         async for delivery in _deliveries(app, watch, stream):
-            await manager.commands([delivery])
+            manager.commands([delivery])
 
 
 async def _assign(

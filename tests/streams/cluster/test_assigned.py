@@ -48,7 +48,7 @@ def test_what_a_client_gives_up_is_a_failure(error: BaseException) -> None:
         missed = Missed(Connection(bootstrap="127.0.0.1:1"), {})
         one = AssignedPartition(producer, writer, Fiber(OneThread("decider")), missed, fail)
         record = Record("memory.commands", 0, 0, b"")
-        await one.commands([Delivery(record, lambda: done.append(0))])
+        one.commands([Delivery(record, lambda: done.append(0))])
         await asyncio.wait_for(failed.wait(), 10)
 
     asyncio.run(run())
@@ -91,7 +91,7 @@ def test_a_turn_ends_after_a_window_s_bytes() -> None:
         writer: Any = Recording(decided)
         one = AssignedPartition(writer, writer, Fiber(OneThread("decider")), missed, fail)
         records = [Record("memory.candidates", 0, n, b"x" * 10_000) for n in range(100)]
-        await one.candidates([Delivery(record, done.release) for record in records])
+        one.candidates([Delivery(record, done.release) for record in records])
         async with asyncio.timeout(10):
             for _ in records:
                 await done.acquire()

@@ -135,23 +135,23 @@ class Worker:
         self.failures.append(error)
         self.has_failed.set()
 
-    async def candidate(self, row: Row) -> None:
+    def candidate(self, row: Row) -> None:
         """Bring a candidate to its owner's partition."""
         partition = partition_of(row["owner_id"], PARTITIONS)
         record = Record(CANDIDATES, partition, self._offsets[partition], orjson.dumps(row))
         self._offsets[partition] += 1
-        await self.partitions[partition].candidates([self._delivery(record)])
+        self.partitions[partition].candidates([self._delivery(record)])
 
     def skip(self, partition: int, count: int) -> None:
         """Let the partition's candidates begin after some that Faust skipped."""
         self._offsets[partition] += count
 
-    async def request(self, partition: int, request: AnyRequest) -> None:
+    def request(self, partition: int, request: AnyRequest) -> None:
         """Bring a request to a partition."""
         body = request.model_dump_json(exclude_none=True).encode()
         record = Record(COMMANDS, partition, self._requests[partition], body)
         self._requests[partition] += 1
-        await self.partitions[partition].commands([self._delivery(record)])
+        self.partitions[partition].commands([self._delivery(record)])
 
     def _delivery(self, record: Record) -> Delivery:
         return Delivery(record, lambda: self._acknowledge(record))
@@ -229,7 +229,7 @@ def test_as_many_transactions_are_in_flight_as_there_are_partitions(tmp_path: Pa
     async def run() -> int:
         async with working(tmp_path, answering) as worker:
             for partition in range(PARTITIONS):
-                await worker.candidate(say(partition, 0))
+                worker.candidate(say(partition, 0))
             await worker.until(worker.is_done)
             return worker.brokers.most_at_once
 
@@ -250,7 +250,7 @@ def test_each_owner_s_decisions_are_those_of_one_process_in_their_order(
     async def run() -> Worker:
         async with working(tmp_path, answering) as worker:
             for row in stream:
-                await worker.candidate(row)
+                worker.candidate(row)
                 if chance.random() < 0.2:
                     await asyncio.sleep(chance.random() * 0.01)
             await worker.until(worker.is_done)
@@ -382,14 +382,14 @@ def test_while_a_request_s_commits_are_published_others_are_decided_on(
     async def run() -> Worker:
         async with working(tmp_path, answering) as worker:
             for number in range(5):
-                await worker.candidate(say(0, number))
+                worker.candidate(say(0, number))
             await worker.until(worker.is_done)
             selection = Selection(source="memory.candidates")
             request = RetractRequest(request_id=str(uuid4()), selection=selection)
-            await worker.request(0, request)
+            worker.request(0, request)
             await worker.until(lambda: worker.brokers.in_flight[0] == 1)
             assert not another.is_set()
-            await worker.candidate(say(1, 0))
+            worker.candidate(say(1, 0))
             await worker.until(lambda: len(worker.brokers.done[0]) > 0 and has_request(worker))
             return worker
 
@@ -412,7 +412,7 @@ def test_requests_that_wait_for_a_transaction_share_the_next_ones(tmp_path: Path
     async def run() -> Worker:
         async with working(tmp_path, answering) as worker:
             for request in several:
-                await worker.request(0, request)
+                worker.request(0, request)
             published.set()
             await worker.until(lambda: len(worker.acknowledged[0]) == len(several))
             return worker
@@ -443,7 +443,7 @@ def test_giving_up_partitions_waits_for_what_is_in_flight_and_begins_nothing(
         worker.assign()
         for partition in range(PARTITIONS):
             for number in range(3):
-                await worker.candidate(say(partition, number))
+                worker.candidate(say(partition, number))
         await worker.until(lambda: worker.brokers.in_flight.total() == PARTITIONS)
         closing = asyncio.create_task(worker.close())
         await asyncio.wait([closing], timeout=0.1)
@@ -473,13 +473,13 @@ def test_a_transaction_that_fails_leaves_its_partition_as_it_was_and_others_go_o
     async def run() -> Worker:
         async with working(tmp_path, answering) as worker:
             for partition in range(PARTITIONS):
-                await worker.candidate(say(partition, 0))
+                worker.candidate(say(partition, 0))
             await worker.until(worker.is_done)
             fenced.set()
-            await worker.candidate(say(0, 1))
+            worker.candidate(say(0, 1))
             await worker.until(lambda: worker.brokers.in_flight[0] == 1)
             for partition in range(1, PARTITIONS):
-                await worker.candidate(say(partition, 1))
+                worker.candidate(say(partition, 1))
             await worker.until(lambda: all(len(worker.acknowledged[p]) == 2 for p in (1, 2, 3)))
             others_are_decided.set()
             await asyncio.wait_for(worker.has_failed.wait(), SECONDS)
@@ -529,7 +529,7 @@ def test_candidates_wait_for_a_model_that_cannot_be_used(
     async def run() -> Worker:
         async with working(tmp_path, at_once) as worker:
             for number in range(5):
-                await worker.candidate(say(0, number))
+                worker.candidate(say(0, number))
             await worker.until(worker.is_done)
             return worker
 
@@ -550,7 +550,7 @@ def test_the_worker_ends_when_the_model_stays_away(
 
     async def run() -> Worker:
         async with working(tmp_path, at_once) as worker:
-            await worker.candidate(say(0, 0))
+            worker.candidate(say(0, 0))
             await asyncio.wait_for(worker.has_failed.wait(), SECONDS)
             return worker
 
@@ -569,7 +569,7 @@ def test_who_waits_for_the_model_gives_up_its_partition_at_once(
     async def run() -> Worker:
         worker = Worker(tmp_path, Brokers(at_once))
         worker.assign()
-        await worker.candidate(say(0, 0))
+        worker.candidate(say(0, 0))
         await worker.until(lambda: tried.called)
         await asyncio.wait_for(worker.close(), SECONDS)
         return worker
@@ -593,11 +593,11 @@ def test_a_partition_that_waits_for_the_model_holds_up_no_other(
     async def run() -> Worker:
         async with asyncio.timeout(SECONDS), working(tmp_path, at_once) as worker:
             for number in range(count):
-                await worker.candidate(say(0, number))
-                await worker.request(0, retract())
+                worker.candidate(say(0, number))
+                worker.request(0, retract())
             await worker.until(lambda: tried.called)
             assert [*worker.partitions[0].full()] == ["candidates", "commands"]
-            await worker.request(1, retract())
+            worker.request(1, retract())
             await worker.until(lambda: bool(worker.acknowledged[1]))
             assert not [*worker.partitions[1].full()]
             return worker
@@ -635,9 +635,9 @@ def test_skipped_records_wait_until_a_partition_has_room_and_hold_up_no_other(
         async with asyncio.timeout(SECONDS), working(tmp_path, at_once) as worker:
             worker.skip(0, SKIPPED)
             for number in range(4):
-                await worker.candidate(say(0, SKIPPED + number))
+                worker.candidate(say(0, SKIPPED + number))
             await worker.until(lambda: tried.called)
-            await worker.request(1, retract())
+            worker.request(1, retract())
             await worker.until(lambda: bool(worker.acknowledged[1]))
             assert [*worker.partitions[0].full()] == ["candidates"]
             return worker
@@ -652,7 +652,7 @@ def test_skipped_records_are_decided_on_first(tmp_path: Path, skipped: list[Reco
         async with asyncio.timeout(SECONDS), working(tmp_path, at_once) as worker:
             worker.skip(0, SKIPPED)
             for number in range(9):
-                await worker.candidate(say(0, SKIPPED + number))
+                worker.candidate(say(0, SKIPPED + number))
             await worker.until(lambda: len(worker.acknowledged[0]) == 9)
             return worker
 
@@ -660,6 +660,36 @@ def test_skipped_records_are_decided_on_first(tmp_path: Path, skipped: list[Reco
     assert len(skipped) == SKIPPED
     assert ids(worker.brokers.topic[0]) == [*map(str, range(SKIPPED + 9))]
     assert worker.acknowledged[0] == [*range(SKIPPED, SKIPPED + 9)]
+
+
+def test_who_reads_skipped_records_gives_up_its_partition_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Brokers may be silent for a minute; a rebalance does not wait that long."""
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def before(_self: Missed, _first: Record) -> AsyncGenerator[list[Record], None]:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        yield []
+
+    monkeypatch.setattr(Missed, "before", before)
+
+    async def run() -> Worker:
+        worker = Worker(tmp_path, Brokers(at_once))
+        worker.assign()
+        worker.candidate(say(0, 0))
+        await asyncio.wait_for(begun.wait(), SECONDS)
+        await asyncio.wait_for(worker.close(), SECONDS)
+        return worker
+
+    worker = asyncio.run(run())
+    assert ended.is_set()
+    assert worker.failures == []
+    assert worker.acknowledged[0] == []
 
 
 def test_requests_do_not_wait_for_the_model_that_candidates_wait_for(
@@ -676,9 +706,9 @@ def test_requests_do_not_wait_for_the_model_that_candidates_wait_for(
     async def run() -> Worker:
         async with asyncio.timeout(SECONDS), working(tmp_path, at_once) as worker:
             for number in range(count):
-                await worker.candidate(say(0, number))
+                worker.candidate(say(0, number))
             await worker.until(lambda: tried.called)
-            await worker.request(0, PolicyRequest(request_id=str(uuid4()), policy=rules))
+            worker.request(0, PolicyRequest(request_id=str(uuid4()), policy=rules))
             await worker.until(lambda: len(worker.acknowledged[0]) == count + 1)
             return worker
 
@@ -704,10 +734,10 @@ def test_a_request_is_carried_out_after_the_candidates_that_came_before_it(
 
     async def run() -> Worker:
         async with asyncio.timeout(SECONDS), working(tmp_path, at_once) as worker:
-            await worker.candidate(say(0, 0))
+            worker.candidate(say(0, 0))
             await worker.until(begun.is_set)
-            await worker.request(0, everything)
-            await worker.request(1, retract())
+            worker.request(0, everything)
+            worker.request(1, retract())
             await worker.until(lambda: bool(worker.acknowledged[1]))
             go_on.set()
             await worker.until(lambda: len(worker.acknowledged[0]) == 2)
@@ -750,7 +780,7 @@ def test_a_partition_that_was_full_has_room_again_once_it_has_decided(
     async def run() -> Worker:
         async with asyncio.timeout(SECONDS), working(tmp_path, at_once) as worker:
             for number in range(count):
-                await worker.candidate(say(0, number))
+                worker.candidate(say(0, number))
             await worker.until(worker.is_done)
             assert not [*worker.partitions[0].full()]
             return worker

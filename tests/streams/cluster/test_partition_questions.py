@@ -143,6 +143,8 @@ def test_what_the_brokers_did_not_take_is_asked_when_it_comes_again(
     with pytest.raises(TransientError):
         writer.carry_out([record])
     brokers.away = False
+    writer.log.close()
+    writer = brokers.partition(path, lambda: BEGIN)  # of the next assignment
     writer.carry_out([record])
     writer.log.close()
     [(_, questions)] = brokers.taken[before:]

@@ -32,6 +32,7 @@ PART = ".part"
 SAYING: frozenset[Kind] = frozenset({"file", "sqlite", "lancedb", "chroma"})
 """Sources whose texts and vectors can be changed; Qdrant's points are pickled."""
 _AT_ONCE = 100
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
 
 
 class RowEdit(NamedTuple):
@@ -64,7 +65,7 @@ def write_copy(
     """Write a source with some edits to `to`.
 
     Raises as `refuse_target` does, and UsageError if the source cannot be copied, or not without an
-    option.
+    option, or if the copy cannot be changed.
     """
     refuse_target(place, to)
     part = to.with_name(to.name + PART)
@@ -74,6 +75,8 @@ def write_copy(
     try:
         _WRITING[kind](place, part, edits, mapping)
         part.replace(to)
+    except sqlite3.Error as error:
+        raise UsageError(f"the copy cannot be written: {error}") from error
     finally:
         _remove(part)
 
@@ -116,12 +119,13 @@ def _copy_rows_of_file(
 def _copy_sqlite(
     place: SourcePlace, to: Path, edits: Sequence[RowEdit], mapping: FieldMapping
 ) -> None:
-    with open_read_only(place.path) as source, closing(sqlite3.connect(to)) as copy:
-        source.backup(copy)
-        names = [name for (name,) in copy.execute("SELECT name FROM sqlite_master")]
+    with closing(sqlite3.connect(to)) as copy:
+        with open_read_only(place.path) as source:
+            source.backup(copy)
         if place.query and not place.table:
             raise UsageError("the rows are from a query: --table names the table to clean")
-        table = quoted(one_of(names, place.table, "table") if place.table else _only(copy))
+        names = [name for (name,) in copy.execute(_TABLES)]
+        table = quoted(one_of(names, place.table, "table"))
         rows = {} if place.query else _sqlite_rows(copy, table, {edit.number for edit in edits})
         with copy:
             for edit in edits:
@@ -167,11 +171,6 @@ def _sqlite_rows(
         return {}  # WITHOUT ROWID: its primary key is unique and never null
     numbered = enumerate(found, 1)
     return {number: {str(hidden): row[0]} for number, row in numbered if number in wanted}
-
-
-def _only(connection: sqlite3.Connection) -> str:
-    text = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
-    return one_of([name for (name,) in connection.execute(text)], None, "table")
 
 
 def _copy_lancedb(

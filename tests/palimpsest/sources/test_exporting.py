@@ -532,6 +532,33 @@ def test_rows_of_a_query_need_a_table(palimpsest: CommandLine, tmp_path: Path) -
     assert len(read_sqlite(tmp_path / "a.db")) == 18
 
 
+@pytest.mark.parametrize(
+    ("addition", "table", "told"),
+    [
+        (
+            "CREATE VIEW seen AS SELECT * FROM notes",
+            "seen",
+            "there is no table seen: there are notes",
+        ),
+        (
+            "CREATE TRIGGER kept BEFORE DELETE ON notes BEGIN SELECT raise(ABORT, 'all stay'); END",
+            "notes",
+            "the copy cannot be written: all stay",
+        ),
+    ],
+)
+def test_rows_that_cannot_be_removed_are_no_fault_of_the_source(
+    addition: str, table: str, told: str, palimpsest: CommandLine, tmp_path: Path
+) -> None:
+    path = sqlite(tmp_path, memories(20))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(addition)
+    palimpsest.json("import", str(path), "--table", table, "--yes")
+    ran = palimpsest("export", str(path), "--to", str(tmp_path / "a.db"))
+    assert (ran.status, ran.err) == (2, f"error: {told}\n")
+    assert not list(tmp_path.glob("a.db*"))
+
+
 def test_rows_that_the_store_does_not_know_stay(palimpsest: CommandLine, tmp_path: Path) -> None:
     rows = memories(10)
     path = jsonl(tmp_path, rows)

@@ -1,4 +1,4 @@
-"""URNs: a memory's id with its owner and namespace, `palimpsest://{owner}/{namespace}/{id}`."""
+"""URNs: an id with its owner and namespace, `palimpsest://{owner}/{namespace}/{id}`."""
 
 from __future__ import annotations
 

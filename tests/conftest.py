@@ -26,7 +26,7 @@ pytest_plugins = ("tests.cluster.shared",)
 settings.register_profile(
     "default", derandomize=True, max_examples=200, stateful_step_count=30, deadline=None
 )
-# For `make test`: some properties, none of them a law, search half as far (`tests.long.examples`).
+# For `make test`: some properties, none of them a law, try a quarter (`tests.long.examples`).
 settings.register_profile("quick", settings.get_profile("default"))
 # For other Pythons (infra/pythons.py): that a law holds is shown by the profile above.
 settings.register_profile("brief", settings.get_profile("default"), max_examples=20)

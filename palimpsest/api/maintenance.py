@@ -99,10 +99,18 @@ class Maintenance(OpenedStore):
         return self._reader.upkeep.verify(progress)
 
     def export_log(self, file: Place, progress: Callable[[int], None] | None = None) -> int:
-        """Write the log as CloudEvents lines, byte for byte; returns their number."""
+        """Write the log as CloudEvents lines, byte for byte; returns their number.
+
+        Raises UsageError if the file cannot be written, StoreError if the log is damaged.
+        """
         return exchange.export_log(self._reader, Path(file), progress)
 
     @staticmethod
     def import_log(path: Place, file: Place, progress: Callable[[int], None] | None = None) -> int:
-        """Create a store at `path` from exported lines, exactly as they are."""
+        """Create a store at `path` from exported lines, exactly as they are; returns their number.
+
+        Raises UsageError if the file cannot be read or the store has events, StoreError if the file
+        is not an exported log, or the store cannot be created, TransientError if another
+        process is writing.
+        """
         return exchange.import_log(expand_home(path), Path(file), progress)

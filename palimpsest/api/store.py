@@ -84,7 +84,7 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
         only `set_policy` changes it, and a warning is logged if another one is named here. The
         model is loaded when the first text needs it. An `embedder` replaces the local model: it is
         the settings of a service, or a function from a list of texts to their vectors, recorded
-        under the name `model`. Vectors are recorded, so no text is embedded twice. A warning is
+        under the name `model`. Vectors are recorded, so no exact repeat is embedded. A warning is
         logged if the store compares by another model.
         With a `cluster`, which this store follows, all writes go to its topics. Only `project`
         then creates a store, and without one nothing can be read.

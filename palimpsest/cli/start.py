@@ -64,9 +64,10 @@ def _read_arguments_as_utf8() -> None:
 
 
 def _replace_closed_streams() -> None:
-    """Connect each standard stream that was closed (`>&-`) to the null device, from 0 to 2.
+    """Connect each standard stream that was closed (`>&-`) to the null device, in order.
 
-    Otherwise the next file to be opened, such as a store's, would get its number and its output.
+    A file that is opened gets the lowest free number, from 0 to 2: otherwise a store's file could
+    get the number of a stream, and its output.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

@@ -80,8 +80,8 @@ def make_folder(folder: Path) -> None:
 def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None) -> int:
     """Fill a new store from an exported log; leave no store behind if the file is not a log.
 
-    Raises UsageError if the file cannot be read or the store has events, and StoreError if the file
-    is not a log, or the store cannot be created.
+    Raises UsageError if the file cannot be read or the store has events, StoreError if the file is
+    not a log, or the store cannot be created, and TransientError if another process is writing.
     """
     if not file.is_file():
         raise UsageError(

@@ -51,7 +51,7 @@ Found = Sequence[Any] | Same
 
 
 def mapped(function: Callable[[Any], Any], values: Found) -> Found:
-    """Map each value; if all are equal, map only one."""
+    """Map each value, that of a `Same` once; many results that are all equal become a `Same`."""
     if isinstance(values, Same):
         return Same(function(values.value), values.count)
     found = list(map(function, values))
@@ -111,7 +111,7 @@ def as_array(values: Found, kind: pa.DataType) -> pa.Array:
             )
         values = [values.value] * values.count
     if kind is MOMENT:
-        # As differences from the epoch: Arrow would ask each time for its zone, 3x slower.
+        # As differences from the epoch: Arrow would ask each datetime for its zone, 3x slower.
         since = [moment and moment - EPOCH for moment in values]
         return pa.array(since, pa.duration("us")).view(MOMENT)
     return _neighbours(values) if kind is NEIGHBOURS else pa.array(values, kind)

@@ -21,8 +21,9 @@ class AnotherPolicy(Without):
 
     `policy` decides from `since` on. Recorded vectors and verdicts are used, and no model is
     called, so a question that only the other policy asks stays open. Decisions of the same policy
-    stay as they were recorded, and so do the guard's findings about two texts, unless the other
-    history `compares_anew`. Statements of people are repeated if they are possible.
+    about the same neighbours stay as they were recorded, and so do the guard's findings about two
+    texts, unless the other history `compares_anew`. Statements of people are repeated if they are
+    possible.
     """
 
     def __init__(

@@ -117,7 +117,8 @@ Handler = Callable[[Any, Any], Any]
 """Runs the commands of a request of one kind on an executor, or on the writer if it has no dry run.
 
 Returns what they did, as plain values. Raises RefusedError, with the reason, if nothing could be
-done, and UsageError if the request is wrong."""
+done, UsageError if the request is wrong, and ModelError if it needs a vector that the model cannot
+give."""
 
 
 def put_policy_in_force(writer: Writer, request: PolicyRequest) -> PolicyInForce:
@@ -139,7 +140,7 @@ def put_policy_in_force(writer: Writer, request: PolicyRequest) -> PolicyInForce
 
 
 def embed_late(writer: Writer, request: EmbedRequest) -> LateVectors:
-    """Embed texts late, or their windows; refused if the model is still down."""
+    """Embed texts late, or their windows; refused if the model is still down or unusable."""
     try:
         done, left = writer.embed_late(request.owner_id, long=request.long)
     except ModelError as error:

@@ -1,1 +1,1 @@
-"""Laws L1 to L15 over generated histories, and what breaks them (docs/design.md, Laws)."""
+"""Laws L1 to L16 over generated histories, and what breaks them (docs/design.md, Laws)."""

@@ -75,6 +75,10 @@ class TokenCheck(Strict):
     tokenizer: Annotated[Tokenizer, ADDED] = "words"
     among: Annotated[Literal["scope", "full_text"], ADDED] = "scope"
 
+    def is_reached(self, jaccard: float) -> bool:
+        """Whether a Jaccard is high enough."""
+        return jaccard > self.threshold or (jaccard == self.threshold and not self.exclusive)
+
 
 class SessionCheck(Strict):
     """Cosine of at least `threshold` with one of the session's `last` texts → `session_reject`.

@@ -639,7 +639,7 @@ def _looked_at(evidence: Mapping[str, Any]) -> Sequence[RenderableType]:
         record = f"the judge on {verdict['neighbour_id']}: {verdict['answer']}"
         lines.append(shown(f"{record}  {verdict.get('reasoning', '')}"))
     floors = [
-        f"{floor['check']} {floor['at_least']:g} {floor['then']}"
+        f"{floor['check']} {'over ' * ('exclusive' in floor)}{floor['at_least']:g} {floor['then']}"
         for floor in evidence.get("thresholds", [])
     ]
     return [*lines, shown(f"thresholds: {', '.join(floors)}", "dim")] if lines and floors else lines

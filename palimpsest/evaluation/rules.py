@@ -203,10 +203,7 @@ def _asked(
     found: Measured, near: Neighbour, tokens: TokenCheck | None, cosine: CosineCheck | None
 ) -> bool:
     """Whether no check of the unchanged policy joins the pair, but one refers it to the judge."""
-    by_words = tokens is not None and (
-        found.jaccard > tokens.threshold
-        or (found.jaccard == tokens.threshold and not tokens.exclusive)
-    )
+    by_words = tokens is not None and tokens.is_reached(found.jaccard)
     if by_words and found.by_jaccard:
         return False
     score = near.cosine or 0.0

@@ -9,7 +9,7 @@ from palimpsest.backends.reader import Reader
 from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.light import to_json
-from palimpsest.contracts.policy import Check, CosineCheck, Policy, RecentCheck
+from palimpsest.contracts.policy import Check, CosineCheck, Policy, RecentCheck, SessionCheck
 from palimpsest.streams.core.ledger import Entry
 
 
@@ -26,7 +26,8 @@ def explained(evidence: Evidence, entry: Entry, policies: Mapping[str, Policy]) 
     """The evidence of a candidate's decision, with `thresholds`.
 
     `thresholds` lists the policy's thresholds for the candidate's namespace, in the order of its
-    checks, each with its `check`, `at_least` and outcome (`then`).
+    checks, each with its `check`, `at_least` and outcome (`then`); `exclusive` is set if the score
+    has to exceed it.
     """
     document = to_json(evidence, exclude_none=True)
     policy = policies.get(evidence.policy)
@@ -47,5 +48,7 @@ def _thresholds(check: Check, entry: Entry) -> list[dict[str, Any]]:
             return found
         proven = {"check": "near_identical", "at_least": check.near_identical}
         return [*found, proven | {"then": "auto_reject"}]
-    then = "token_reject" if check.check == "tokens" else "session_reject"
-    return [{"check": check.check, "at_least": check.threshold, "then": then}]
+    floor = {"check": check.check, "at_least": check.threshold}
+    if isinstance(check, SessionCheck):
+        return [floor | {"then": "session_reject"}]
+    return [floor | {"then": "token_reject"} | ({"exclusive": True} if check.exclusive else {})]

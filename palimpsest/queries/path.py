@@ -108,16 +108,24 @@ def _measured(
     name: str, score: float | None, thresholds: list[dict[str, Any]], checks: tuple[str, ...]
 ) -> Step:
     mine = [threshold for threshold in thresholds if threshold["check"] in checks]
-    found = [
-        f"{threshold['at_least']:g} and more: {_plain(threshold['then'])}" for threshold in mine
-    ]
+    found = [f"{_range(threshold)}: {_plain(threshold['then'])}" for threshold in mine]
     marks = [threshold["at_least"] for threshold in mine]
     if score is None:
         return _step(name, "not measured", found, marks=marks)
-    reached = next((threshold for threshold in mine if score >= threshold["at_least"]), None)
+    reached = next((threshold for threshold in mine if _reaches(score, threshold)), None)
     outcome = _plain(reached["then"]) if reached else ("below" if mine else "")
     share = max(0.0, min(score, 1.0))
     return _step(name, f"{score:.4f}", found, outcome, share=share, marks=marks)
+
+
+def _range(threshold: dict[str, Any]) -> str:
+    floor = f"{threshold['at_least']:g}"
+    return f"over {floor}" if "exclusive" in threshold else f"{floor} and more"
+
+
+def _reaches(score: float, threshold: dict[str, Any]) -> bool:
+    floor: float = threshold["at_least"]
+    return score > floor or (score == floor and "exclusive" not in threshold)
 
 
 def _windows(

@@ -359,9 +359,10 @@ def cosine(one: Vector, other: Vector) -> float:
 
 def _below(check: str, score: float, at_least: float) -> Reason:
     short = at_least - score
+    lacks = f"is {short:.4f} short of" if short else "does not exceed"
     return {
         "reason": "below",
-        "detail": f"{check} {score:.4f} is {short:.4f} short of the lowest threshold, {at_least:g}",
+        "detail": f"{check} {score:.4f} {lacks} the lowest threshold, {at_least:g}",
         "check": check,
         "score": round(score, 4),
         "at_least": at_least,
@@ -381,7 +382,7 @@ def _compared(
     passes = words is None and not seen.cues
     for check in policy.active:
         match check:
-            case TokenCheck() if seen.jaccard is not None and seen.jaccard < check.threshold:
+            case TokenCheck() if seen.jaccard is not None and not check.is_reached(seen.jaccard):
                 yield _below("tokens", seen.jaccard, check.threshold)
             case CosineCheck() if seen.cosine is not None:
                 lowest = check.zones_of(newer.fields.namespace)[-1].at_least

@@ -83,7 +83,7 @@ def _stopped(
 def _by_tokens(check: TokenCheck, lookup: NeighbourLookup, gray: list[Neighbour]) -> Choice | None:
     for neighbour in lookup.by_jaccard(check.top):
         score = neighbour.jaccard or 0.0
-        if score < check.threshold or (check.exclusive and score == check.threshold):
+        if not check.is_reached(score):
             break
         if not _stopped(neighbour, lookup, gray, guarded=check.guard):
             return Choice("token_reject", neighbour, "keep", score, "tokens")
@@ -217,10 +217,8 @@ def in_reach(
     """Whether a check would join the pair or ask the judge about it, whatever the guard says."""
     for check in policy.active:
         match check:
-            case TokenCheck():
-                score = neighbour.jaccard or 0.0
-                if score > check.threshold or (score == check.threshold and not check.exclusive):
-                    return True
+            case TokenCheck() if check.is_reached(neighbour.jaccard or 0.0):
+                return True
             case CosineCheck() if len(newcomer.content.text) >= check.min_characters:
                 score = neighbour.cosine or 0.0
                 if _zone(check.zones_of(newcomer.candidate.namespace), score):

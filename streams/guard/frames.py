@@ -142,7 +142,7 @@ def _thing(said: StatedTokens) -> tuple[str, ...] | None:
 
 
 def _aim(said: StatedTokens) -> tuple[str, ...] | None:
-    """The words up to *saves for*, however long the name of the aim is."""
+    """The words up to *saves for*; the name of the aim may be longer than other values."""
     if _SAVES.isdisjoint(said.lows):
         return None
     at = next(at for at, low in enumerate(said.lows) if low in _SAVES)

@@ -14,6 +14,7 @@ from palimpsest import Palimpsest
 from palimpsest.api import store as facade
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.policy import TokenCheck
 from palimpsest.contracts.requests import Selection, SettleRequest
 from palimpsest.queries.why import Reason
 from palimpsest.streams.embedder import load_engine
@@ -149,6 +150,29 @@ def test_what_is_under_a_threshold_says_by_how_much(store: Palimpsest) -> None:
     assert found["guard"]["words"] == ("Ada has a big dog", "The moon is full tonight")
     [nearest] = store.why(b)["candidates"]
     assert nearest["compared_with"] is None
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_a_threshold_that_must_be_exceeded_is_not_reached_by_equality(
+    tmp_path: Path, *, exclusive: bool
+) -> None:
+    check = TokenCheck(check="tokens", threshold=0.75, exclusive=exclusive, guard=False)
+    policy = load_policy("standard").model_copy(update={"checks": (check,)})
+    with Palimpsest.open(tmp_path / "store", policy=policy, by="person") as store:
+        a, b = say(store, "Ada sings jazz"), say(store, "Ada sings jazz loudly")
+        found = store.why_not(a, b)
+        [jaccard] = [step for step in found["steps"] if step["name"] == "Jaccard"]
+        [threshold] = store.show_candidate(b)["evidence"]["thresholds"]
+    assert jaccard["found"] == "0.7500"
+    if exclusive:
+        assert (jaccard["thresholds"], jaccard["outcome"]) == (["over 0.75: token reject"], "below")
+        assert threshold["exclusive"]
+        below = next(reason for reason in found["reasons"] if reason["reason"] == "below")
+        assert below["detail"] == "tokens 0.7500 does not exceed the lowest threshold, 0.75"
+    else:
+        assert jaccard["thresholds"] == ["0.75 and more: token reject"]
+        assert (jaccard["outcome"], found["together"]) == ("token reject", True)
+        assert "exclusive" not in threshold
 
 
 @pytest.mark.usefixtures("real_model")

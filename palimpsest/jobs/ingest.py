@@ -388,10 +388,10 @@ def _retry(
     """Retry one dead letter; an event in binary mode is read in structured mode."""
     if len(raw) < letter.size:
         return _still_invalid(letter, InvalidInputError("field", "not all of its bytes were kept"))
-    attributes = binary_mode(headers)
-    if attributes is None:
-        return writer.retry(raw, letter.origin, renames)
     try:
+        attributes = binary_mode(headers)
+        if attributes is None:
+            return writer.retry(raw, letter.origin, renames)
         event = as_structured(attributes, raw)
         parse(event, source=letter.origin)
     except InvalidInputError as error:

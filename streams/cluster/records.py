@@ -80,7 +80,10 @@ def _meaning(record: Record, row: RawRow) -> Meaning:
     for name, size in record.headers:
         if name == CUT:
             return InvalidInputError("field", _was_cut(len(record.value), size or b""))
-    headers = binary_mode(record.headers)
+    try:
+        headers = binary_mode(record.headers)
+    except InvalidInputError as error:
+        return InvalidInputError(error.reason, error.detail)  # a copy, as in `meaning_of`
     if headers is None:
         return understand(row)
     return meaning_of(lambda: parse_binary(headers, record.value))

@@ -90,21 +90,31 @@ def as_structured(headers: Mapping[str, str], body: bytes) -> bytes:
 def binary_mode(headers: Iterable[tuple[str, bytes | None]]) -> dict[str, str] | None:
     """A record's headers as text if it is a CloudEvent in binary mode; else None.
 
-    Headers that are not text cannot be attributes.
+    Raises InvalidInputError if an attribute is not UTF-8; in other headers, which say nothing of
+    the event, such bytes are replaced.
     """
     found = {name: value for name, value in headers if value is not None}
     if not any(name in found for name in _BINARY_MODE):
         return None
-    return {name: value.decode(errors="replace") for name, value in found.items()}
+    try:
+        return {
+            name: value.decode(errors="strict" if _is_attribute(name) else "replace")
+            for name, value in found.items()
+        }
+    except UnicodeDecodeError:
+        detail = "an attribute of the event, a header `ce_…`, is not UTF-8"
+        raise InvalidInputError("not_utf8", detail) from None
 
 
 def _event_of(headers: Mapping[str, str], body: bytes) -> Row:
     attributes: Row = {
-        name[3:].lower(): value
-        for name, value in headers.items()
-        if name[:3].lower() in ("ce-", "ce_")
+        name[3:].lower(): value for name, value in headers.items() if _is_attribute(name)
     }
     return {"specversion": None} | attributes | {"data": _object_of(body)}
+
+
+def _is_attribute(header: str) -> bool:
+    return header[:3].lower() in ("ce-", "ce_")
 
 
 def _object_of(raw: bytes, renames: Mapping[str, str] = NO_RENAMES) -> Row:

@@ -30,7 +30,7 @@ class DeadLetter:
     """The metadata of an input that could not be read; `size` is the original size in bytes.
 
     `id` is that of the `invalid` event about the bytes, `reason` one of
-    `contracts.events.InvalidReason`, and `origin` the source or file that it came from, or its
+    `contracts.errors.InvalidReason`, and `origin` the source or file that it came from, or its
     place in a topic. `times` is the number of records with these bytes in a followed topic.
     """
 

@@ -54,7 +54,7 @@ Told = TypeVar("Told")
 
 
 def reverse(executor: Executor, request: ReverseRequest) -> Reversals:
-    """Reverse every join that a selection matches."""
+    """Reverse every join that a selection matches, except exact repeats."""
     found = _Bulk(executor, _describe_join, dry_run=request.dry_run)
     found.carry_out(request.selection, lambda ledger: reverse_commands(ledger, request))
     answer: Reversals = {

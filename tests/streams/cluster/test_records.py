@@ -113,6 +113,15 @@ def test_what_cannot_be_read_is_invalid_for_what_it_is() -> None:
         assert (found.row.source, found.row.reading) == ("chat", "1")
 
 
+def test_an_attribute_that_is_not_utf8_is_invalid() -> None:
+    """Replaced, two of them would be the same id."""
+    headers = {name: one.encode() for name, one in ENDED.items()} | {"ce_id": b"\xff"}
+    body = orjson.dumps({"owner_id": "ada", "session_id": "s"})
+    found = read(Record(TOPIC, 0, 1, body, headers=(*headers.items(),)), "chat", 1).meaning
+    assert isinstance(found, InvalidInputError)
+    assert found.reason == "not_utf8"
+
+
 def test_rows_that_cannot_be_read_leave_nothing_to_the_collector() -> None:
     """It rests in a worker, and never frees what pydantic holds: such records took 3 kB each."""
 

@@ -482,6 +482,8 @@ def test_headers_with_a_specversion_are_of_an_event_in_binary_mode(name: str) ->
     assert binary_mode(headers) == {name: "1.0", "empty": "", "bytes": "\ufffd"}
     assert binary_mode(headers[1:]) is None
     assert binary_mode([(name, None)]) is None
+    with pytest.raises(InvalidInputError, match="not_utf8: an attribute of the event"):
+        binary_mode([*headers, (f"{name[:3]}source", "café".encode("latin-1"))])
 
 
 def test_uses_name_candidates_however_their_ids_are_written() -> None:

@@ -19,8 +19,9 @@ class CertifiedAnswer(BaseModel):
 
     Two sets of labels are behind it. In the set that chose the threshold, `taken` answers are
     accepted, and `wrong` of these are wrong; in the set that was held out until then,
-    `held_out_taken` and `held_out_wrong`, so at most the share `held_out_bound`. If questions are
-    mixed like the labels, at most the share `budget` of the accepted answers is wrong.
+    `held_out_taken` and `held_out_wrong`, which bounds the share of wrong ones by `held_out_bound`.
+    If questions are mixed like the labels, at most the share `budget` of the accepted answers is
+    wrong.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

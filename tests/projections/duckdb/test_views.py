@@ -302,7 +302,7 @@ def test_the_views_are_not_opened_to_know_that_they_are_well(
 
 
 @pytest.mark.usefixtures("own_views")
-def test_a_moved_store_works_after_any_command(tmp_path: Path) -> None:
+def test_a_moved_store_works_after_a_command_that_writes(tmp_path: Path) -> None:
     history = History()
     history.admit("ada", "The compass points to the door.")
     show(tmp_path / "a" / "projections", history)

@@ -28,6 +28,7 @@ from palimpsest.streams.guard.data.name_words import (
     NOT_VERBS,
     NOTED,
     NUMBERED,
+    OF_PROGRAMS,
     OTHER_TIMES,
     PLAIN,
     PRONOUNS,
@@ -175,6 +176,8 @@ _SURELY_IS = compile_later(
 """Words before which *'s* after a name can only be *is*, neither *has* nor a possessive."""
 _SURELY_HAS = compile_later(r"'s got (?:an?|one|two|three|four|five|[0-9]+) ")
 _UNITS_OF_TIME = frozenset("days hours minutes months weeks years".split())
+_OFTEN_RUN = compile_later(r"\b(?:hours?|minutes?|night|seconds?)\b")
+"""What a program does at such times, it *runs*."""
 _WITH_NAMES = frozenset({"plays", "reads", "uses"})
 """Words that are verbs after *user* if a name follows: *User uses Stripe for invoices*."""
 _TIME_OF_DAY = compile_later(r"[0-9] ?[ap]m\b")
@@ -273,7 +276,7 @@ def _noted(said: str, names: tuple[str, ...]) -> str | None:
 
 def _is_note_of_deed(verb: str, rest: str) -> bool:
     """Whether a word that may be a plural noun begins a note as its verb: *plays the violin*."""
-    if verb not in _DEEDS:
+    if verb not in _DEEDS or verb in OF_PROGRAMS or (verb == "runs" and _OFTEN_RUN.search(rest)):
         return False
     lasts = verb == "takes" and rest.rstrip(".").rpartition(" ")[2] in _UNITS_OF_TIME
     return not lasts and _has_object([verb, *rest.split(" ")], 0)

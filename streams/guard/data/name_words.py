@@ -528,9 +528,16 @@ _OF_THINGS = frozenset(
     "becomes belongs depends deploys describes develops explains gives goes grows keeps loses"
     " maintains performs receives seems sells sends suffers".split()
 )
+OF_PROGRAMS = frozenset(
+    (
+        "adds allows covers creates displays fits holds includes lists loads makes needs opens"
+        " prints requires returns saves sends serves shows starts stops stores turns"
+    ).split()
+)
+"""Verbs that begin notes on programs, recipes and devices: *Needs a password*."""
 NOTED = (
     (PLAIN | {"dislikes"})
-    - (en.PASTS | _OF_THINGS)
+    - (en.PASTS | _OF_THINGS | OF_PROGRAMS)
     - frozenset("is was had doesn't didn't isn't wasn't".split())
 )
 """Present verbs that may begin a note without a subject: *Lives in Rome*; not *Depends on Bob*."""

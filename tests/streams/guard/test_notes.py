@@ -31,6 +31,9 @@ Car: Ford Fiesta (2012) / My car is a 2012 Ford Fiesta.
 Work van: Ford Transit (2017) / Ada's work van is a Ford Transit from 2017.
 Payment terms: 14 days / My payment terms are 14 days.
 Kids: two / I have two kids.
+Runs twice a week / I run twice a week.
+Takes two tablets a day / I take two tablets a day.
+Supports Arsenal / I support Arsenal.
 Kids: 2 / Ada has two children.
 Sisters: three / I have 3 sisters.
 Older brothers: 2. / Ada has two older brothers.
@@ -80,6 +83,18 @@ Languages: Dutch, French / Ada speaks Dutch.
 Languages: Dutch, some French / Ada speaks Dutch and some French.
 Languages: Dutch / Ada speaks Dutch and French.
 Kids: two / My kids are two.
+Needs a password / I need a password.
+Requires an account. / I require an account.
+Serves four people / I serve four people.
+Holds five litres. / I hold five litres.
+Covers two floors / I cover two floors.
+Sends an email. / I send an email.
+Shows a list of users. / I show a list of users.
+Starts a server. / I start a server.
+Opens the door. / I open the door.
+Creates a backup every night. / I create a backup every night.
+Runs every hour / I run every hour.
+Runs every two minutes. / I run every two minutes.
 Kids: 2 / My kids are 2.
 Sisters: two / My sisters are two.
 Daughters: 4 / My daughters are 4.

@@ -66,7 +66,7 @@ _UNEVENLY = compile_later(
     r"|\b(?:enjoys|keeps|likes|loves|prefers|started|starts) [a-z]+ing\b"
     rf"|\b(?:{any_of(OF_A_CLAUSE)})\b|\b(?:has (?:been|[a-z]+ed)|will)\b"
     rf"|\b(?:has|hears|helps|makes|sees|watches) {NAME_START}\w+ (?!{_NO_VERB}\b)[a-z]"
-    rf"|\b(?:{any_of(OF_A_DAY)}) every "
+    rf"|\b(?:{any_of(OF_A_DAY)}) every |\ba new\b"
     rf"|\b(?:{any_of(OF_DOING)}) (?!(?:evening|meeting|morning|training)\b)[a-z]+ing\b"
 )
 """*Every weekend* is not always *on weekends*. *Doesn't work every weekend* leaves some on which

@@ -483,7 +483,7 @@ UNEVEN = (UNWILLING | en.MORE) | frozenset(
         "almost nearly sometimes occasionally often frequently"
         " unable fail fails failed lack lacks give gives gave tired sick complains worries dreads"
         " resents regrets"
-        " least most increasingly gradually steadily"
+        " least most increasingly gradually steadily another different same"
         " allowed able can could likes may might must needs only should wants would"
         " improves worsens grows shrinks rises falls increases decreases declines progresses"
     ).split()
@@ -498,15 +498,20 @@ GOING = frozenset(
 """Verbs after which *to* says where or to whom, not what is done: *goes to work every Monday*."""
 
 OF_A_CLAUSE = frozenset(
-    "asked asks believes considers feels hopes knows lets says suggests tells thinks told".split()
+    (
+        "asked asks believes considers demands dreams feels hopes imagines knows lets mentions"
+        " promises proposes recommends remembers requests requires says suggests tells thinks told"
+        " wishes"
+    ).split()
 )
 """Verbs with a clause, which a time after it may belong to: *says Bob works every weekend*."""
 
 OF_A_DAY = frozenset(
     (
-        "about against bills books celebrates counts describes dislikes enjoys fears films for"
-        " hates likes loves minds misses of organises organizes photographs plans records remembers"
-        " reviews saves schedules sells spends takes tracks uses wastes watches"
+        "about against bills blocks books cancels celebrates clears counts describes dislikes"
+        " enjoys fears films for hates likes loves minds marks misses observes of organises"
+        " organizes photographs plans records remembers reviews saves schedules sells skips spends"
+        " takes tracks uses values wastes watches"
     ).split()
 )
 """Words whose object a day may be: *plans every weekend*, *is paid for every Sunday*."""

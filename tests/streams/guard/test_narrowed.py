@@ -218,6 +218,12 @@ Ada plans for every Monday. / I plan for on Mondays.
 Ada writes about every weekend. / I write about on weekends.
 Ada reviews every Monday. / I review on Mondays.
 Ada takes every Friday. / I take on Fridays.
+Ada skips every Monday. / I skip on Mondays.
+Ada demands a report every Monday. / I demand a report on Mondays.
+Ada promises a cake every Sunday. / I promise a cake on Sundays.
+Ada has a different teacher every Monday. / I have a different teacher on Mondays.
+Ada wears the same shirt every Monday. / I wear the same shirt on Mondays.
+Ada cooks a new dish every Friday. / I cook a new dish on Fridays.
 """
 WEEKLY = """
 Ada is working every Sunday. / I'm working on Sundays.
@@ -226,6 +232,8 @@ Ada is in training every Monday. / I'm in training on Mondays.
 Ada has choir rehearsal every Thursday. / I have choir rehearsal on Thursdays.
 Ada works for a bakery every Saturday morning. / I work for a bakery on Saturday mornings.
 Ada prays for rain every Sunday. / I pray for rain on Sundays.
+Ada tries new recipes every Sunday. / I try new recipes on Sundays.
+Ada's class starts every Monday at 6. / My class starts on Mondays at 6.
 Ada sings every Sunday. / I sing on Sundays.
 """
 

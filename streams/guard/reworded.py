@@ -21,6 +21,7 @@ from palimpsest.streams.guard.data.name_words import (
     BEFORE_AN_OFFICE,
     COATS,
     CROSSING,
+    CURRENCIES,
     DATED,
     DIPLOMAS,
     DONE,
@@ -274,6 +275,7 @@ DESCRIPTION = (
 _NOT_CALLED = rf"(?!{DESCRIPTION}\Z)"
 _DATE = f"[0-9]{{1,2}} (?:{MONTH})(?: [0-9]{{4}})?"
 _AMOUNT = r"((?:[$€£][0-9][0-9.]*|[0-9][0-9.,]* [a-z]+))"
+_SUM = rf"((?:[$€£][0-9][0-9.]*|[0-9][0-9.,]* (?:{any_of(CURRENCIES)})))"
 _PLAIN = r"(?:an? )?[a-z\-]+(?: [a-z\-]+){0,3}"
 _MODEL = (
     r"(?:Galaxy [A-Z][0-9]+|iPhone [0-9]+|Pixel [0-9]+a?|Fairphone [0-9]|Xperia [0-9]+)"
@@ -667,7 +669,7 @@ _WAYS = {
     "cycles": _ways((r" cycles to work", r" goes to work by bike")),
     "drives": _ways((r" drives (?:herself |himself )?to work", r" goes to work by car")),
     "walks": _ways((r" walks to work", r" goes to work on foot")),
-    "charges": _ways((rf" charges {_AMOUNT} (an? [a-z]+)", r" charges \1 for \2")),
+    "charges": _ways((rf" charges {_SUM} (an? [a-z]+)", r" charges \1 for \2")),
     "relocated": _ways((rf" relocated to ({NAME}.*)", r" moved to \1")),
     **dict.fromkeys(
         ("bikes", "rides"),

@@ -1028,6 +1028,14 @@ HELD = frozenset(
 )
 """What takes place *over* something: *meetings over lunch*."""
 
+CURRENCIES = frozenset(
+    (
+        "crowns dinars dirhams dollars euros francs kroner kronor lei lira pesos pounds rand reais"
+        " riyals rubles rupees shillings won yen yuan złoty zloty"
+    ).split()
+)
+"""What is paid: *charges 40 francs an hour*; *charges 3 phones a day* is about batteries."""
+
 MAILED = frozenset("email emails letter letters mail phone post".split())
 """How somebody is told something, but not *over* a medium."""
 

@@ -267,3 +267,23 @@ def test_what_is_typed_into_a_program_is_by_nobody_in_particular(one: str, other
 @each(("one", "other"), pairs(ENTERED))
 def test_somebody_who_enters_competitions_uses_no_program(one: str, other: str) -> None:
     assert joined(one, other, NAMES)
+
+
+CHARGED = """
+Ada charges 3 phones a day. / I charge 3 phones for a day.
+Ada charges 3 cars a night. / I charge 3 cars for a night.
+"""
+PAID = """
+Ada charges 40 francs an hour. / I charge 40 francs for an hour.
+Ada charges €40 a lesson. / I charge 40 euros for a lesson.
+"""
+
+
+@each(("one", "other"), pairs(CHARGED))
+def test_a_battery_that_is_charged_is_no_price(one: str, other: str) -> None:
+    assert not joined(one, other, NAMES)
+
+
+@each(("one", "other"), pairs(PAID))
+def test_a_price_is_charged_for_what_is_sold(one: str, other: str) -> None:
+    assert joined(one, other, NAMES)

@@ -45,9 +45,11 @@ _IN_THE_PAST = (
     "|ran|sold|spent|taught|told|took|went|won|wrote)"
 )
 _WITH_BIN = (
-    "begegnet blieben drungen eilt fahren fallen flogen flohen gangen kommen landet laufen rannt"
-    " reist ritten rutscht schienen schlafen schwommen schwunden segelt sprungen standen startet"
-    " stiegen stolpert storben stürzt treten wachsen wacht wandert wesen worden zogen"
+    "begegnet entkommen erschienen ertrunken geblieben gedrungen geeilt gefahren gefallen"
+    " geflogen geflohen gegangen gekommen gelandet gelaufen gerannt gereist geritten gerutscht"
+    " geschlafen geschwommen gesegelt gesprungen gestanden gestartet gestiegen gestolpert gestorben"
+    " gestürzt getreten gewachsen gewacht gewandert gewesen geworden gezogen"
+    " verschwunden verstorben"
 ).split()
 """How participles end that tell with *bin* what has happened; *verabredet bin* is how it is."""
 _IN_RAR = (
@@ -58,14 +60,17 @@ _IN_RAR = (
 """Verbs of which *-é* is the past, although it sounds like a future: *preparé*, not *lavaré*."""
 _PRESUPPOSED = rf"""(?x:
     (?:how|when)\ (?:I|we|(?:my|our)\ \w+)\ (?:\w+ly\ |first\ |just\ )?{_IN_THE_PAST}\b
-    | (?:wann|wie)\ (?:ich|wir)\ .{{1,80}}
-        \ (?:(?-i:[^\W\dA-ZÄÖÜ]{{0,12}}ge\w{{2,12}}|(?:be|ent|er|ver|zer)\w{{1,12}})(?:en|t)
-            \ (?:habe|haben)
-        |(?!verreist)\w{{0,12}}(?:{any_of(_WITH_BIN)})\ (?:bin|sind))\b
+    | (?:wann|wie)\ (?:ich|wir|(?:mein|unser)\w{{0,2}}\ \w+)\ (?:.{{1,80}}\ )?
+        (?:(?-i:(?!geboren)(?:[^\W\dA-ZÄÖÜ]{{0,12}}ge\w{{2,12}}
+                |(?:ab|an|aus|ein|vor)?(?:be|ent|er|ver|zer|unter|über|wieder)\w{{1,12}})(?:en|t)
+            |[^\W\dA-ZÄÖÜ]{{2,14}}iert)\ (?:habe|haben|hat)
+        |(?!angezogen|ausgeschlafen)\w{{0,8}}(?:{any_of(_WITH_BIN)})\ (?:bin|sind|ist))\b
     | (?:comment|quand)\ (?:(?:j['’]ai|nous\ avons)\ (?:\w+ment\ )?(?!(?:aussi|congé|droit|peu)\b)
             (?:\w+(?:é|i|u|it|ert|int)|\w*[mr]is)
         |je\ me\ suis\ \w+|je\ suis\ (?:\w+ment\ )?(?:allé|arrivé|devenu|entré|monté|parti
             |passé|rentré|resté|retourné|revenu|sorti|tombé|venu)e?)\ \w
+    | (?:cómo|cuándo)\ (?:me\ )?(?:anduve|conduje|dije|estuve|fui|hice|pude|puse|quise|supe
+        |traje|tuve|vi|vine)\ \w
     | (?:cómo|cuándo)\ (?:me\ )?
         (?!(?:ahí|allí|aquí|así|esté|nací|sé)\b)
         (?!(?!(?:{any_of(_IN_RAR)})é\b)(?:\w*[aeid]ré|(?:cab|hab|quer|sab)ré)\b)\w+[éí]\ \w

@@ -620,6 +620,14 @@ Weißt du, wann ich die Prüfung bestanden habe?
 Weißt du noch, wann ich nach Rom gefahren bin?
 Weißt du, wie wir in Rom angekommen sind?
 Weißt du noch, wann ich Lehrer geworden bin?
+Weißt du noch, wann ich umgezogen bin?
+Weißt du, wann ich geheiratet habe?
+Weißt du, wann ich den Vertrag unterschrieben habe?
+Weißt du, wann ich das Bad renoviert habe?
+Weißt du noch, wann mein Vater gestorben ist?
+¿Sabes cuándo fui a Roma?
+¿Sabes cuándo tuve el accidente?
+¿Sabes cómo hice la mudanza?
 """
 ASKING = """
 Do you know how I take my coffee?
@@ -663,6 +671,14 @@ Weißt du, wann ich am Montag verabredet bin?
 Weißt du, wann ich am Montag beschäftigt bin?
 Weißt du, wie ich in Rom versichert bin?
 Weißt du, wann wir im Mai verreist sind?
+Weißt du, wann ich dran bin?
+Weißt du, wann ich am Montag eingeteilt bin?
+Weißt du, wie ich in Rom willkommen bin?
+Weißt du, wann ich endlich erwachsen bin?
+Weißt du, wann mein Sohn besetzt ist?
+Weißt du, wann meine Schwester Geburtstag hat?
+Weißt du, wann meine Mutter Bereitschaft hat?
+¿Sabes cuándo es mi cita?
 Weißt du, wann ich im Mai Bereitschaft habe?
 Weißt du, wann ich am Montag Besprechungen habe?
 """

@@ -16,8 +16,7 @@ from palimpsest.projections.recall.filter import Filter
 from palimpsest.projections.shown.memory import Weighing, shown_memory, state_of
 from palimpsest.projections.shown.related import fold_related, related
 from palimpsest.projections.shown.timeline import Timeline, TimelineEntry
-from palimpsest.queries.context import with_context
-from palimpsest.queries.show import owner_of
+from palimpsest.queries.show import owner_of, with_context
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.version import version_of
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 from palimpsest.backends.reader import Reader
 from palimpsest.backends.verification import last_verification
 from palimpsest.contracts.errors import RefusedError, no_such_id
+from palimpsest.contracts.events import Redecided
 from palimpsest.contracts.evidence import Evidence, deciding
 from palimpsest.contracts.identity import decision_id_or_unchanged
 from palimpsest.contracts.light import to_json
@@ -23,14 +24,15 @@ from palimpsest.contracts.shown import (
     ShownMemory,
 )
 from palimpsest.contracts.urn import Urn
+from palimpsest.contracts.wire import Recorded
 from palimpsest.projections.base.totals import Total
 from palimpsest.projections.duckdb.dedup_metrics import dedup_metrics
 from palimpsest.projections.duckdb.queries import Parameters, queries, query, views_file
+from palimpsest.projections.shown.event_index import pair_in
 from palimpsest.projections.shown.memory import brought_by
 from palimpsest.projections.shown.related import fold_related, related
-from palimpsest.projections.shown.timeline import Timeline
+from palimpsest.projections.shown.timeline import Timeline, pair_of
 from palimpsest.queries.as_of import as_they_were, counts_as_of
-from palimpsest.queries.context import with_context
 from palimpsest.queries.duplicates import hash_tag
 from palimpsest.queries.evidence import evidence_of, explained
 from palimpsest.streams.core.admit import FORGOTTEN
@@ -269,6 +271,22 @@ def _ledger_of(reader: Reader, candidate_id: str, as_of: AsOf | None) -> tuple[L
             "unknown_candidate", f"there was no candidate {candidate_id} at position {position}"
         )
     return ledger, position
+
+
+def with_context(
+    reader: Reader, owner_id: str, names: Collection[str], upto: int | None = None
+) -> list[Recorded]:
+    """An owner's events about some candidates, in order, up to a position, as a `Timeline` needs.
+
+    What an event answers may be about another candidate of its pair, or a reversal that led to it.
+    """
+    ledger, found = reader.ledger(owner_id), reader.events_about(owner_id, names, upto)
+    more = {*names}
+    for recorded in found:
+        more.update(filter(None, pair_of(recorded.event, lambda one: pair_in(ledger, one))))
+        if isinstance(recorded.event, Redecided):
+            more.add(recorded.event.data.consequence_of)
+    return found if len(more) == len(names) else reader.events_about(owner_id, more, upto)
 
 
 def _timeline_of(

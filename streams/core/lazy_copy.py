@@ -52,7 +52,8 @@ class _Copies:
     """The copies made so far, each once, by the originals."""
 
     def __init__(self) -> None:
-        self._made: dict[int, Any] = {}
+        self._made: dict[Any, Any] = {}
+        self._stated: dict[Statement, _LazyList[Statement]] = {}
         self._unfinished: list[Any] = []
 
     def of(self, value: Value) -> Value:
@@ -67,10 +68,11 @@ class _Copies:
                 made = _like(value, self)
             case dict():
                 made = _LazyDict(value, self)
-            case list() if id(value) not in self._made:
-                made = self._made[id(value)] = _LazyList(value, self)
             case list():
-                made = self._made[id(value)]  # two dicts may share a list
+                made = _LazyList(value, self)
+                if value and isinstance(value[0], Statement):
+                    # Both candidates of a pair have the same list.
+                    made = self._stated.setdefault(value[0], made)
             case set():
                 made = _LazySet(value)
             case _ if type(value) is tuple:
@@ -78,9 +80,9 @@ class _Copies:
         return cast("Value", made)
 
     def _begin(self, original: Value) -> Value:
-        made: Value | None = self._made.get(id(original))
+        made: Value | None = self._made.get(original)
         if made is None:
-            made = self._made[id(original)] = copy(original)
+            made = self._made[original] = copy(original)
             self._unfinished.append(made)
         return made
 

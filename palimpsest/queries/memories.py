@@ -167,7 +167,7 @@ class _Story:
             if entry.about.isdisjoint(names):
                 continue
             together = self._memories(entry)
-            fold_related(self.ledger, recorded.event)
+            fold_related(self.ledger, recorded.event, names)
             if isinstance(recorded.event, Reversed) and len(together) == 1:
                 parts = [frozenset(m.id for m in part.members) for part in self._memories(entry)]
                 if len(parts) == 2:

@@ -369,7 +369,7 @@ def _entries_before(
     now, before = reader.ledger(owner_id).entries, Ledger(owner_id)
     names = related(now[name] for name in names if name in now)
     for recorded in reader.events_about(owner_id, names, position - 1):
-        fold_related(before, recorded.event)
+        fold_related(before, recorded.event, names)
     return before.entries
 
 

@@ -1,12 +1,14 @@
 """The candidates on whose events some memories and their faces depend, and the fold of these. Pure.
 
-A memory's members and its face follow from joins, and from what happened to the members of all that
-was ever joined to it or has the same text. Questions, answers and statements change neither.
+A memory's members and its face follow from joins, and from what happened to all that was in one
+memory with its members. Questions, answers and statements change neither.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
+from heapq import heapify, heappop, heappush
+from math import inf
 
 from msgspec import structs
 
@@ -29,39 +31,70 @@ from palimpsest.streams.core.ledger import Entry, Ledger
 
 
 def related(entries: Iterable[Entry]) -> set[str]:
-    """The candidates that were ever joined to these, directly or not, or share a text with one."""
-    found = {entry.id: entry for entry in entries}
-    left = [*found.values()]
+    """The candidates that were ever in one memory with these, or with such a one until it left.
+
+    With those of the same texts, because a text that ends and is said again begins anew.
+    """
+    found, texts = set[str](), set[str]()
+    # Each with the negative number of the event until which it matters, the latest first.
+    left = [(-inf, entry.place, entry) for entry in entries]
+    heapify(left)
     while left:
-        entry = left.pop()
-        text = entry.distinct
-        edges = (*entry.edges, *entry.updates, *text.composed_for)
-        ends = (end for edge in edges for end in (edge.newer, edge.older))
-        for other in (*text.members, *ends, *(() if text.alias is None else (text.alias,))):
-            if other.id not in found:
-                found[other.id] = other
-                left.append(other)
-    return found.keys() | set()
+        least, _, entry = heappop(left)
+        if entry.id in found:
+            continue
+        found.add(entry.id)
+        texts.update(other.id for other in entry.distinct.members)
+        for edge in (*entry.edges, *entry.distinct.composed_for):
+            until = min(-least, inf if edge.reversed_by is None else edge.reversed_by.order)
+            if edge.order <= until:
+                ends = {edge.newer, edge.older, edge.over or edge.older}
+                new = (end for end in ends if end.id not in found)
+                for end in new:
+                    heappush(left, (-until, end.place, end))
+    return found | texts
 
 
-def fold_related(ledger: Ledger, event: AnyEvent) -> None:
-    """Fold an event if it changes memories or faces of the ledger, which has related candidates."""
+def fold_related(ledger: Ledger, event: AnyEvent, names: Set[str]) -> None:
+    """Fold an event if it changes memories or faces of related candidates.
+
+    A join to any other candidate came after all that is asked of the related one: it is left out.
+    """
     match event:
-        case Decided() | Redecided() if event.data.evidence.asked:
-            evidence = structs.replace(event.data.evidence, asked=())
-            evolve(
-                ledger, structs.replace(event, data=structs.replace(event.data, evidence=evidence))
-            )
-        case Settled() if event.data.join is None:
-            pass
-        case Reversed() | Reinstated() if event.data.decision_id not in ledger.edges:
-            pass
+        case Decided() if event.subject in names:
+            evolve(ledger, _asking_nobody(event, joins=_knows(ledger, event)))
+        case Redecided() if event.subject in ledger.entries:
+            evolve(ledger, _asking_nobody(event, joins=_knows(ledger, event)))
+        case Settled() | Joined() if event.subject in ledger.entries and _knows(ledger, event):
+            evolve(ledger, event)
+        case Composed() if event.data.decision_id in ledger.edges and _knows(ledger, event):
+            evolve(ledger, event)
+        case Reversed() | Reinstated() if event.data.decision_id in ledger.edges:
+            evolve(ledger, event)
+        case Retracted() | Restored() | ExpirySet() if event.data.candidate_id in ledger.entries:
+            evolve(ledger, event)
         case Erased(data=data):
             known = tuple(one for one in data.candidate_ids if one in ledger.entries)
             evolve(ledger, structs.replace(event, data=structs.replace(data, candidate_ids=known)))
-        case (
-            Decided() | Settled() | Joined() | Redecided() | Reversed() | Reinstated() | Composed()
-        ) | (Retracted() | Restored() | ExpirySet()):
-            evolve(ledger, event)
         case _:
             pass
+
+
+def _asking_nobody(event: Decided | Redecided, *, joins: bool) -> Decided | Redecided:
+    """A decision without its question, and without its join unless the ledger knows it."""
+    data = structs.replace(event.data, evidence=structs.replace(event.data.evidence, asked=()))
+    if not joins:
+        data = structs.replace(data, join=None, composition=None)
+    return structs.replace(event, data=data)
+
+
+def _knows(ledger: Ledger, event: Decided | Redecided | Settled | Joined | Composed) -> bool:
+    """Whether a ledger has the candidates that an event joins, or composes a text of.
+
+    An event that does neither changes no memory.
+    """
+    join = None if isinstance(event, Composed) else event.data.join
+    text = event.data.composition
+    ends = () if join is None else (join.to, join.over or join.to)
+    named = {*ends, *(() if text is None else text.sources)} - {event.subject}
+    return bool(named) and named <= ledger.entries.keys()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -169,21 +168,16 @@ def relates_members_only(patch: pytest.MonkeyPatch) -> None:
     def only(entries: Iterable[Entry]) -> set[str]:
         return {member.id for entry in entries for member in entry.memory.members}
 
-    def folded(ledger: Ledger, event: AnyEvent) -> None:
-        with suppress(KeyError):
-            fold_related(ledger, event)
-
     for module in (memories, show):
         patch.setattr(module, "related", only)
-        patch.setattr(module, "fold_related", folded)
 
 
 def hides_nobody(patch: pytest.MonkeyPatch) -> None:
     """A face stays when its candidate is hidden."""
 
-    def folded(ledger: Ledger, event: AnyEvent) -> None:
+    def folded(ledger: Ledger, event: AnyEvent, names: set[str]) -> None:
         if not isinstance(event, Retracted):
-            fold_related(ledger, event)
+            fold_related(ledger, event, names)
 
     patch.setattr(memories, "fold_related", folded)
 

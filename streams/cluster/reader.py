@@ -168,7 +168,8 @@ async def read_to_end(
     """Yield records from the offsets on up to the ends.
 
     Each batch comes with the number of offsets read, and the total. Raises TransientError if the
-    brokers stop answering, or a transaction stays open.
+    brokers stop answering, or a transaction stays open; StoreError if unread records were deleted,
+    or the topic was recreated.
     """
     begin_at(consumer, offsets)
 

@@ -219,7 +219,8 @@ class Batcher:
     async def close(self) -> None:
         """Send nothing more, and cancel the batches in progress.
 
-        One that is being cancelled may still wait for its answer: a second time would end that.
+        A batch that is already being cancelled may still wait for its answer; cancelling it again
+        would end that.
         """
         if self._next is not None:
             self._next.cancel()

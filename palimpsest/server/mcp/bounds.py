@@ -41,7 +41,7 @@ def bounded(answer: Mapping[str, Any], most: int) -> Bounded:
         longest = max(SHORTEST_PREVIEW, longest // 2)
         fitting = _shortened(answer, longest)
     left_out = _cut(fitting, most)
-    if left_out and "next" in fitting:  # a page, which now ends earlier than planned
+    if "next" in fitting and len(fitting["memories"]) < len(answer["memories"]):
         fitting["next"] = fitting["memories"][-1]["memory_id"]
     return Bounded(fitting, {"palimpsest/longest_text": longest, "palimpsest/left_out": left_out})
 

@@ -139,8 +139,8 @@ def embed(
     next new text. With --long, it embeds the ends of texts longer than the
     model's input that an earlier version stored without them. With --model,
     every text gets a vector of that model, a folder or a name; the store goes
-    on with the old vectors until --switch. Exit status 3 if the
-    model is still down, or a text lacks its vector at the switch.
+    on with the old vectors until --switch. Exit status 1 if the model is
+    still down, 3 if a text lacks its vector at the switch.
     """
     call = invocation(context)
     if model is not None or drop_old:

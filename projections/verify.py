@@ -1,4 +1,4 @@
-"""Compares everything with the fold of the log and lists each difference (docs/design.md)."""
+"""Compares everything with the fold of the log, and counts each difference (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ def verify(
     start_helper: StartHelper = no_helper,
 ) -> dict[str, Any]:
     """Compare the projections with the log; returns `differences`, `checked` and `details`.
+
+    The details are at most 1,000 differences of each projection.
 
     Files are read to the last byte, and every row of the projections that this installation keeps
     is compared, column by column and vector by vector. No process may write at the same time.

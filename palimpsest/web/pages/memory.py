@@ -67,7 +67,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class MemberLine:
+class EventLine:
     """An event of the timeline: the texts that it is about, and the face if that changed.
 
     `fresh`: it is what led to this page, an undo or a pin. `undo` is its id, if it can be undone.
@@ -84,11 +84,11 @@ class MemberLine:
 class TimelineView:
     """Events, the latest first; `earlier` is the position before which the next page begins."""
 
-    lines: Sequence[MemberLine]
+    lines: Sequence[EventLine]
     earlier: int | None
 
     @property
-    def fresh(self) -> list[MemberLine]:
+    def fresh(self) -> list[EventLine]:
         """The fresh events, in order."""
         return [line for line in reversed(self.lines) if line.fresh]
 
@@ -219,7 +219,7 @@ def _join(ledger: Ledger, to: str | None, decision: str, decision_id: str) -> Jo
 
 def _lines(
     store: Palimpsest, ledger: Ledger, events: Sequence[Happened], part: TimelinePart
-) -> list[MemberLine]:
+) -> list[EventLine]:
     """A page of events, the latest first, with one more if another page follows."""
     faces = [None, *(event.get("face") for event in events)]
     with_faces = zip(events, pairwise(faces), strict=True)
@@ -227,7 +227,7 @@ def _lines(
         face for face in with_faces if part.before is None or face[0]["position"] < part.before
     ]
     return [
-        MemberLine(
+        EventLine(
             event,
             [
                 excerpt(ledger.entries[name].text)

@@ -131,8 +131,9 @@ async def dedupe(
     """Run the batch rules of the policy in force over every owner or one; returns a summary.
 
     A dry run writes nothing to the log, but asks the judge like a real run, which then finds the
-    answers in the cache. Raises RefusedError if the policy has no batch rules, if the run would now
-    differ from its plan, or if the embedding model is down when a text is composed.
+    answers in the cache. Raises RefusedError if the policy has no batch rules, or if the run would
+    now differ from its plan; RefusedError or ModelError if the embedding model is down when a text
+    is composed.
     """
     if wanted.plan is not None and not wanted.dry_run:
         wanted = await _as_shown(writer, judge, wanted, wanted.plan, progress)

@@ -166,7 +166,7 @@ def add(
 def confirmation(
     output: Output, tell: Callable[[str], None], question: str
 ) -> Callable[[str], bool] | Literal[False]:
-    """A question to a person, who is told why first; `no` ends the command. False without one."""
+    """A question to a person, told why first; `no` ends the command. False if nobody can answer."""
 
     def confirm(why: str) -> bool:
         tell(why)

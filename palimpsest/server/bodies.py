@@ -267,7 +267,7 @@ class TakeBody(Strict):
         description="An answer's `undo`, `decision_id` or `event_id`, or a memory's id for its"
         " last change."
     )
-    token: SomeId | None = Field(None, description="The token of a call without one.")
+    token: SomeId | None = Field(None, description="The token of a dry run.")
     because: Annotated[Because | None, BECAUSE] = None
     dry_run: DryRun = False
 

@@ -200,7 +200,10 @@ class Spool:
         return Conflicts(len(found), [{"row": n, **told} for n in found[:most]])
 
     def repeats(self) -> Iterator[Repeat]:
-        """Each row that will join one with the same text, in the order of the source."""
+        """Each row that will join one with the same text.
+
+        By time if each row has one, else in the source's order.
+        """
         return map(Repeat._make, self._rows.execute(_REPEATS))
 
     def samples(self, most: int) -> list[tuple[str, Array]]:

@@ -1,4 +1,4 @@
-"""Rows for events that are not decisions, statements about pairs, and composed texts."""
+"""Rows for statements about pairs, for composed texts, and for events that are not decisions."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Recollection:
         """The hits among these memories and `others`, which were ranked elsewhere.
 
         `names` are those of the owner, declared or presumed. `mentioning` has the ids and
-        ranks of memories that mention the query; these move up.
+        ranks of memories that mention an identifier of the question; these move up.
         """
         scores = self._scores(query)
         order = np.argsort(-scores, kind="stable")

@@ -1,4 +1,4 @@
-"""Updates, which change the text of a memory in one event, and undoing them (docs/update.md)."""
+"""Updates, which change the text of a memory in one event, and undoing them (docs/intent.md)."""
 
 from __future__ import annotations
 

@@ -71,6 +71,7 @@ def recall(
         weighing=Weighing(policy, at, least, unrecorded) if weighs else None,
         folding=Folding(policy) if fold else None,
         filter=replace(wanted.filter, at=at),
+        verbatim=question,
         min_score=MIN_SCORES.get(policy.model) if wanted.min_score == "model" else wanted.min_score,
     )
     in_force = policy if as_of is None else reader.policy_in_force()

@@ -32,6 +32,7 @@ from palimpsest.projections.recall.from_ledger import NEARLY, Query
 from palimpsest.projections.recall.hits import RecallOptions
 from palimpsest.projections.shown.memory import displaced, iso_time
 from palimpsest.streams.core.frames import by_frame
+from palimpsest.streams.core.text import folded
 from palimpsest.streams.core.version import version_of_parts
 from palimpsest.streams.guard import Tables as GuardTables
 from palimpsest.streams.guard import frame, kept_reading, tables_of
@@ -193,7 +194,7 @@ def _recalled(
     for table, row in product(tables, np.atleast_2d(vector)):
         for memory_id, score in _reached(table, row, wanted.k, where).items():
             best[memory_id] = max(score, best.get(memory_id, -1.0))
-    faces = _faces(memories, best, wanted.k)
+    faces = _faces(memories, best, wanted)
     if not faces:
         return []
     if wanted.folding and _may_fold(memories, faces, where, wanted.folding):
@@ -243,9 +244,11 @@ def _score(row: dict[str, Any]) -> float:
     return score
 
 
-def _faces(memories: Table, best: Mapping[str, float], k: int) -> list[dict[str, Any]]:
-    """The rows of the best `k`, in order."""
-    near = sorted(best.values(), reverse=True)[:k]
+def _faces(
+    memories: Table, best: Mapping[str, float], wanted: RecallOptions
+) -> list[dict[str, Any]]:
+    """The rows of the best `k`, in order; of equals, one that says the question comes first."""
+    near, said = sorted(best.values(), reverse=True)[: wanted.k], folded(wanted.verbatim)
     ids = [i for i, score in best.items() if near and score >= near[-1]]
     if not ids:
         return []
@@ -254,8 +257,9 @@ def _faces(memories: Table, best: Mapping[str, float], k: int) -> list[dict[str,
     where = f"memory_id IN ({_literals(ids)})"
     asked = memories.search().where(where).limit(len(ids)).select(there)
     found: list[dict[str, Any]] = asked.to_arrow().to_pylist()
-    found.sort(key=lambda r: (-best[r["memory_id"]], r["created_at"], r["memory_id"]))
-    return found[:k]
+    found.sort(key=lambda r: (r["created_at"], r["memory_id"]))
+    found.sort(key=lambda r: (-best[r["memory_id"]], folded(r["face"]) != said))
+    return found[: wanted.k]
 
 
 def _may_fold(

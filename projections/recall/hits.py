@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, islice
@@ -19,6 +19,7 @@ from palimpsest.projections.recall.session import own_of
 from palimpsest.projections.shown.memory import Weighing, shown_memory
 from palimpsest.streams.core.frames import MOST, by_face_moment, by_frame, of_one_frame
 from palimpsest.streams.core.ledger import Ledger, Memory
+from palimpsest.streams.core.text import content_of, folded, search_hash, verbatim
 
 
 class Ranked(Struct, frozen=True, gc=False):
@@ -68,7 +69,8 @@ class RecallOptions:
     says which memories are shown as one, if any. With `hybrid`, memories that mention an identifier
     of the question move up (None: only if the owner's ledger is at hand). Other memories with a
     score below `min_score` (`model`: the model's threshold) are left out, and the last ones if the
-    faces together have more than about `max_tokens`.
+    faces together have more than about `max_tokens`. A memory whose face is `verbatim`, by the
+    fold of exact repeats, is among the best, even if it is the oldest of its frame.
     """
 
     k: int
@@ -81,6 +83,7 @@ class RecallOptions:
     hybrid: bool | None = False
     min_score: MinScore = None
     max_tokens: int | None = None
+    verbatim: str = ""
 
 
 def in_order(ranked: Ranked) -> tuple[float, object, str]:
@@ -99,12 +102,18 @@ def hits(
     """The best `k` that pass, from memories in order; each counts once.
 
     The hits of one frame stand together, the newest first, at the place of the best
-    (docs/guard.md). For an owner with names, declared or presumed, hits that the judge may be asked
-    to join stand together, too, and the newest is also sought further down, because under another
-    name it may be far from the question. `near` quickly selects which of the memories further down
-    are compared with the hits; `find` finds each by its id, however far down it is.
+    (docs/guard.md). A memory that says the question verbatim is always a hit. For an owner with
+    names, declared or presumed, hits that the judge may be asked to join stand together, too, and
+    the newest is also sought further down, because under another name it may be far from the
+    question. `near` quickly selects which of the memories further down are compared with the hits;
+    `find` finds each by its id, however far down it is.
     """
-    names, left, gate = sayings.names, iter(ranked), _Gate(ledger, wanted)
+    if find is None:
+        ranked = [*ranked]
+        find = {one.memory.id: one for one in ranked}.get
+    said = [*filter(None, map(find, _ids_of_verbatim(ledger, wanted.verbatim)))]
+    first = {one.memory.id for one in said}
+    names, left, gate = sayings.names, chain(said, ranked), _Gate(ledger, wanted)
     folds = _Folds(ledger, wanted.folding)
     for candidate in filter(gate.lets, left):
         folds.add(candidate)
@@ -117,7 +126,6 @@ def hits(
         heads = [fold[0].memory for fold in folds.all]
         among = Newer(ledger, sayings, heads, (one.memory for one in further))
         newer = {head.id: among.of(head) for head in heads}
-        find = find or {one.memory.id: one for one in further}.get
         for candidate in filter(gate.lets, _newest_of(newer.values(), find)):
             folds.add(candidate)
     for candidate in _the_rest(folds.all, left, wanted.folding, near):
@@ -125,17 +133,44 @@ def hits(
             folds.add(candidate, begins=False)
     groups = _together(ledger, _by_frame(ledger, folds.all, sayings), newer, names)
     shown = [_shown_group(ledger, group, newer, wanted) for group in groups]
-    _drop_older(shown, wanted.k)
+    _drop_older(shown, wanted.k, first)
     return [*chain.from_iterable(shown)][: wanted.k]
 
 
-def _drop_older(groups: list[list[Recalled]], k: int) -> None:
-    """Drop hits after a newer one of their group, from the end, until `k` are left."""
+def _ids_of_verbatim(ledger: Ledger, text: str) -> list[str]:
+    """The living memories whose face is this text, by the fold of exact repeats.
+
+    Those that say it verbatim come first.
+    """
+    form, said, hashed = folded(text), verbatim(text), search_hash(content_of(text))
+    same = [
+        distinct
+        for namespace in (ledger.scopes if form else ())
+        for distinct in ledger.of_search_form(namespace, hashed)
+    ]
+    found = {
+        memory.id: verbatim(memory.text) != said
+        for distinct in same
+        for memory in (
+            *(entry.memory for entry in distinct.members),
+            *(join.newer.memory for join in distinct.composed_for),
+        )
+        if memory.living and folded(memory.text) == form
+    }
+    return sorted(found, key=found.__getitem__)
+
+
+def _drop_older(groups: list[list[Recalled]], k: int, stay: Set[str]) -> None:
+    """Drop hits after a newer one of their group, from the end, until `k` are left.
+
+    Those of `stay` are left, even if newer ones have to go.
+    """
     over = sum(map(len, groups)) - k
     for group in reversed(groups):
-        stay = max(1, len(group) - max(over, 0))
-        over -= len(group) - stay
-        del group[stay:]
+        for hit in group[::-1]:
+            if over > 0 and len(group) > 1 and hit["memory_id"] not in stay:
+                group.remove(hit)
+                over -= 1
 
 
 def _by_frame(ledger: Ledger, folds: list[Fold], sayings: Sayings) -> list[Frame]:

@@ -57,6 +57,21 @@ def test_the_frame_stands_at_the_place_of_its_best_and_others_stay(memories: Pal
     assert faces(memories.recall("ada", PARIS, k=1)) == [PARIS], "only hits are ordered"
 
 
+def test_a_memory_is_among_the_first_by_its_own_text(memories: Palimpsest) -> None:
+    """Even if newer ones of its frame, which are shown before it, would fill the answer."""
+    said = ["Ada lives in Paris.", "I moved to Rome.", "I moved to Oslo.", "I moved to Bern."]
+    memories.set_names("ada", ["Ada", "I"])
+    say(memories, *said)
+    for k in (1, 2, 3):
+        for text in said:
+            for question in (text, f" {text.upper()}"):
+                found = memories.recall("ada", question, k=k)
+                assert text in faces(found), (text, k)
+                assert len(found) == k
+    assert faces(memories.recall("ada", PARIS, k=4))[-1] == PARIS, "the newest come first"
+    assert PARIS not in faces(memories.recall("ada", "Where does Ada live?", k=1))
+
+
 def test_the_newest_is_what_happened_last(memories: Palimpsest) -> None:
     say(memories, ROME, occurred_at="2025-05-01T00:00:00Z")
     say(memories, PARIS, occurred_at="2024-05-01T00:00:00Z")
@@ -93,7 +108,7 @@ def test_whoever_an_owner_is_called_the_new_fact_comes_first(memories: Palimpses
     say(memories, PARIS, "I live in Paris.", "The user lives in Paris.", "Tea is green.")
     [told] = memories.submit({"owner_id": "ada", "text": "I live in Rome."})
     assert told.decision == "pending"
-    assert faces(memories.recall("ada", PARIS, k=1)) == ["I live in Rome."]
+    assert faces(memories.recall("ada", PARIS, k=2)) == ["I live in Rome.", PARIS]
     assert memories.list("ada")["total"] == 5
     memories.set_names("ada", ["Bob", "Rob"])
     assert faces(memories.recall("ada", PARIS, k=1)) == [PARIS], "what is declared counts alone"

@@ -16,11 +16,16 @@ def long_but(*kept: object, of: Iterable[object]) -> list[Any]:
     return [pytest.param(one, marks=[] if one in kept else pytest.mark.long) for one in every]
 
 
+def elsewhere() -> int:
+    """How many examples CI takes: for a law that finds a break late, or takes a part of them."""
+    quick = settings.get_current_profile_name() == "quick"
+    return (settings.get_profile("default") if quick else settings()).max_examples
+
+
 def examples(count: int) -> int:
     """How many examples of a property that is no law: a quarter in `make test`, but three at least.
 
-    In proportion elsewhere. The laws take as many everywhere: of 73 breaks that they find, a
-    hundred examples miss eight.
+    In proportion elsewhere.
     """
     if settings.get_current_profile_name() == "quick":
         return max(min(count, 3), count // 4)

@@ -63,6 +63,7 @@ from tests.laws.world import (
     content_at,
     text_at,
 )
+from tests.long import elsewhere
 
 COSINES = [1 - step / WIDTH for step in range(9)]
 JACCARDS = [1.0, 0.6, 0.3333]
@@ -386,7 +387,7 @@ def among(draw: st.DrawFn, *kinds: Kind) -> Act:
 
 
 WHICH = range(16)
-FEWER = settings(max_examples=max(1, settings().max_examples // 4))
+FEWER = settings(max_examples=max(1, elsewhere() // 4))
 """For a policy, or a failure, that changes one thing of the histories that test_laws draws."""
 SAYS = Kind(
     Say,

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
@@ -30,7 +30,7 @@ from palimpsest.streams.search.scope_indexes import ScopeIndexes
 from tests.laws.histories import Act, Playback, calling, expiring, policies, stories
 from tests.laws.test_breaks import search
 from tests.laws.world import Command, World, cosine_of, picture
-from tests.long import long_but
+from tests.long import elsewhere, long_but
 
 TOPS = (1, 2, 20)
 
@@ -150,6 +150,7 @@ def from_the_record(both: tuple[Policy, Policy], story: list[Act]) -> None:
     assert found[0] == found[1]
 
 
+@settings(max_examples=elsewhere())
 @given(pairs_of_policies(), stories | expiring | calling)
 def test_the_record_has_what_a_search_would_find(
     both: tuple[Policy, Policy], story: list[Act]

@@ -47,13 +47,14 @@ from tests.laws.histories import (
 )
 from tests.laws.test_breaks import search
 from tests.laws.world import World, cosine_of, jaccard_of, picture
+from tests.long import elsewhere
 
 any_policy = policies()
 candidates_policy = policies(search="candidates")
 numbers = st.integers(0, 15)
 chances = st.builds(random.Random, st.integers(0, 9))
 fewer = settings(
-    max_examples=max(1, settings().max_examples * 3 // 10),
+    max_examples=max(1, elsewhere() * 3 // 10),
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 """The same laws see other stories by the hundred; every break is found among these."""

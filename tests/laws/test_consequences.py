@@ -42,6 +42,7 @@ from tests.laws.histories import (
     stories,
 )
 from tests.laws.test_breaks import search
+from tests.long import elsewhere
 
 lates = st.lists(answers, min_size=1, max_size=4)
 numbers = st.integers(0, 15)
@@ -222,6 +223,7 @@ BACK_TOGETHER: list[Act] = [
 @example(preset("replace-or-merge", 0.75, 0.9375), STALE_OWN, 0, ["update"])
 @example(COMPOSING, TAKEN_APART, 0, ["compose"])
 @example(preset("store-time", 0.5625, 0.875), COMPOSED_AGAIN, 0, ["unusable", "update"])
+@settings(max_examples=elsewhere())
 @given(presets(), stories, numbers, lates)
 def test_with_consequences_equals_the_history_without(
     policy: Policy, story: list[Act], which: int, late: list[Answer]

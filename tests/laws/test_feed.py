@@ -21,10 +21,11 @@ from palimpsest.queries import changes as feed
 from palimpsest.streams.core.touched import Touched
 from tests.laws.histories import Act, changes, expiring, play, policies, retold, stories
 from tests.laws.world import BEGIN
+from tests.long import elsewhere
 
 OWNERS = ("ada", "bob")
 tried = settings(
-    max_examples=max(1, settings().max_examples // 5),
+    max_examples=max(1, elsewhere() // 5),
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 

@@ -38,6 +38,7 @@ from tests.laws.histories import (
     stories,
     waiting,
 )
+from tests.long import elsewhere
 
 any_policy = policies()
 asking_policy = st.one_of(any_policy, st.just(ASKING))
@@ -63,6 +64,8 @@ GUARDED = comparing(
     Zone(at_least=0.625, action="auto_reject", guard=True),
 )
 patient = settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+late = settings(patient, max_examples=elsewhere())
+"""For laws with a break that is found after dozens of histories."""
 
 
 SUPPORTED: list[Act] = [
@@ -98,7 +101,7 @@ TWO_HELD_BACK: list[Act] = [
 """The join holds back two answers that exclude each other: the earlier one settles."""
 
 
-@patient
+@late
 @example(ASKING, APART_MEANWHILE, 0)
 @example(GUARDED, TWO_HELD_BACK, 0)
 @given(candidates_policy, stories, numbers)
@@ -171,7 +174,7 @@ TEXT_BEHIND: list[Act] = [
 """A text that cannot be kept, about two that a person has made one memory: it closes nothing."""
 
 
-@patient
+@late
 @example(KEPT_AT_ONCE, 2, False)
 @example(KEPT_BEHIND, 1, False)
 @example(CLOSED_BY_THE_MERGE, 0, False)

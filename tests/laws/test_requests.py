@@ -22,10 +22,11 @@ from palimpsest.streams.write.commit import DigestedAnswer
 from palimpsest.streams.write.writer import Writer
 from tests.laws import doors
 from tests.laws.asking import KINDS, LOOKS, UNRECORDED, Story
+from tests.long import elsewhere
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 STEPS = 60
-DRAWN = max(20, settings().max_examples // 10)
+DRAWN = max(20, elsewhere() // 10)
 SAME = range(24)
 """Stories that are the same on every run: what they are made of is asserted."""
 

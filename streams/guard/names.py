@@ -81,13 +81,16 @@ _OPERATES = compile_later(
     r"(?: (?:will|would|can|cannot|can't|does not|doesn't|do not|don't))?(?: (?:already|only))?"
     r" (?:clicks?|taps?|(?:logs?|signs?) (?:in|on|out|up)|selects?|submits?|press(?:es)?"
     r"|enters?(?! (?:[a-z\-]+ ){0,2}(?:competitions|contests|marathons|raffles|tournaments)\b)"
-    r"|scrolls?|swipes?|exists?|inherits? from|extends?"
-    r"|(?:see|get)s? an? (?:email|error|message|page|screen|warning)"
+    r"|scrolls?|swipes?|exists?|inherits? from|extends?|uploads?|confirms?|verif(?:y|ies)"
+    r"|(?:delete|edit)s? the|adds? an item|ha(?:s|ve) (?:no access|(?:two|[0-9]+) roles)"
+    r"|(?:see|get|receive)s? an? (?:email|error|list|message|notification|page|screen|warning)"
     r"|(?:is|am|was|be|are)(?: not)? (?:asked|authenticated|banned|blocked|created|deleted|found"
-    r"|invalid|logged|null|prompted|redirected|shown|signed|undefined|valid)"
-    r"|(?:is|am) an? (?:class|column|entity|field|object|record|row|string|struct|table|type)"
+    r"|invalid|logged|null|offline|online|prompted|redirected|shown|signed|undefined|valid)"
+    r"|(?:is|am) an? (?:class|column|entity|field|guest|object|record|row|string|struct|table|type)"
     rf"{_HEAD})"
-    r"\b|'s (?:credentials|input|password|permissions|session|token)\b"
+    r"\b|'s (?:avatar|cart|credentials|input|password|permissions|role|session|token)\b"
+    r"|'s [a-z]+ (?:is|are) (?:deleted|encrypted|hashed|locked|required|saved|stored|validated"
+    r"|verified)\b"
 )
 """What the user of a program does and is: nobody in particular, either."""
 _TITLED = compile_later(
@@ -210,7 +213,8 @@ def _follows(name: str, rest: str, names: tuple[str, ...], *, bare: bool) -> str
     """What follows one of the names, in the third person; None if in doubt (see `_said_of`)."""
     if is_also_a_word(name) and not is_said_of_somebody(name, rest):
         return None
-    if (_REQUIRED.match(rest) or _OPERATES.match(rest)) and any(map(_is_role, names)):
+    does = rest if rest.startswith(" ") else _uncontracted(rest)
+    if (_REQUIRED.match(rest) or _OPERATES.match(does)) and any(map(_is_role, names)):
         return None
     if _TITLED.search(rest):
         return None

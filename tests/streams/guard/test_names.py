@@ -27,6 +27,13 @@ from tests.tables import each
 
 NAMES = ("Ada", "the user", "I", "Ada Lovelace")
 SAME = """
+The user edits films. / Ada edits films.
+The user sees a dentist. / I see a dentist.
+The user receives a pension. / I receive a pension.
+The user has two cats. / I have two cats.
+The user's email is a@example.org. / My email is a@example.org.
+The user's account is at Monzo. / My account is at Monzo.
+The user is a nurse. / I'm a nurse.
 Ada lives in Rome. / I live in Rome.
 Ada lives in Rome. / The user lives in Rome.
 Ada Lovelace lives in Rome. / Ada lives in Rome
@@ -192,6 +199,23 @@ User plans to Rome. / I plan to Rome.
 User only tests fail. / I only test fail.
 Ada statues are old. / I statue are old.
 The user clicks the button. / I click the button.
+The user uploads a photo. / I upload a photo.
+The user confirms the order. / I confirm the order.
+The user verifies the email. / I verify the email.
+The user deletes the post. / I delete the post.
+The user edits the post. / I edit the post.
+The user receives an email. / I receive an email.
+The user sees a list. / I see a list.
+The user adds an item. / I add an item.
+The user is a guest. / I'm a guest.
+The user is online. / I'm online.
+The user has no access. / I have no access.
+The user has two roles. / I have two roles.
+The user's account is locked. / My account is locked.
+The user's email is verified. / My email is verified.
+The user's address is stored. / My address is stored.
+The user's role is admin. / My role is admin.
+The user's cart is empty. / My cart is empty.
 The user logs in with a password. / I log in with a password.
 The user can log in. / I can log in.
 The user is logged out after an hour. / I am logged out after an hour.

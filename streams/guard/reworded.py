@@ -59,14 +59,18 @@ from palimpsest.streams.guard.data.name_words import (
     PLANNING,
     POURED,
     PRACTISED,
+    PROTOCOLS,
     RELATED,
     ROLES,
     SERVICES,
     SKILLS,
     SPANS,
+    STAPLES,
     SUBJECTS,
     TAME,
     THINGS,
+    THIRD,
+    TITLED,
     TRADES,
     TRANSPORT,
     WORN,
@@ -186,7 +190,7 @@ def _ranks(one: str, other: str) -> bool:
         return False  # *the road over the hill*, *fog over the sea*
     if last.endswith("ing") and not any(word.endswith("ing") for word in others):
         return False
-    if other in SPANS or (end in FEASTS and last not in FEASTS):
+    if other in SPANS or any(end in kind and last not in kind for kind in _AMONG):
         return False
     if end in MEDIA and last.islower() and last not in MAILED:
         return False
@@ -202,7 +206,9 @@ def _is_liked(one: str, other: str) -> bool:
 
 def _is_animate(thing: str) -> bool:
     words = thing.split()
-    return words[-1] in ANIMATE or (words[0] in en.ARTICLES and words[-1] + "s" in ANIMATE)
+    last = words[-1] + "s" if words[0] in en.ARTICLES else words[-1]
+    doer = last.endswith("ers") and not THIRD.keys().isdisjoint((last[:-3], last[:-2]))
+    return doer or words[-1] in ANIMATE or last in ANIMATE
 
 
 _SOMETIMES = (
@@ -227,6 +233,8 @@ _FIGURE = compile_later(r"[$€£]?[0-9]")
 _KINDS = ((HELD, HELD | WRITTEN), (POURED, POURED), (WORN, WORN), (HUNG, HUNG))
 """What may take place, run or lie *over* something else, with what it is ranked with: in *calls
 over letters*, they are of one kind."""
+_AMONG = (FEASTS, MEALS, PROTOCOLS, STAPLES)
+"""What is ranked only among its kind, because other things are done or run *over* it."""
 _NOT_LIKED = en.PREPOSITIONS | {"anticipated", "expected", "last", "necessary", "next", "this"}
 _CERTAIN = en.DETERMINERS - {"a", "an"}
 _LIKING = compile_later(rf"(?<!\S)(?:{any_of(LIVING)})s?\b")
@@ -269,6 +277,7 @@ _DESCRIPTION = (
 )
 DESCRIPTION = (
     rf"(?:(?:(?:{any_of(BEFORE_A_PEOPLE | BEFORE_AN_OFFICE)}|{_DESCRIPTION}) ){{0,2}}{_DESCRIPTION}"
+    rf"|.+ (?:{any_of(TITLED)})"
     r"|[A-Z]{2,}|(?:Gen|Generation|Grade|Half|Team|Type|Year) .+)"
 )
 """What somebody is rather than what they are called."""

@@ -1083,18 +1083,45 @@ HUNG = frozenset("mirrors paintings pictures posters".split())
 ANIMATE = (
     frozenset(
         (
-            "fans accountants adults ants apes babies bankers bats bears beavers bees birds boars"
-            " bulls butterflies camels caterpillars chickens cows crows deer dolphins doves ducks"
-            " eagles elephants fathers flies foxes frogs geese giraffes goats gorillas grandparents"
-            " guests hares hedgehogs hippos horses husbands hyenas kangaroos kings koalas ladies"
-            " leopards lions lizards locals lovers magpies mice mothers monkeys mosquitoes moths"
-            " otters owls pandas parrots penguins pensioners pigeons pigs pirates politicians rats"
-            " ravens robins sailors seagulls seals sharks sheep slugs snails snakes sparrows"
-            " spiders squirrels swans teenagers teens tigers toddlers tourists tortoises turtles"
-            " twins vegans vegetarians vultures wasps whales wives wolves worms zebras"
+            "critics fans footballers accountants adults ants apes babies bankers bats bears"
+            " beavers bees birds boars bulls butterflies camels caterpillars chickens cows crows"
+            " deer dolphins doves ducks eagles elephants fathers flies foxes frogs geese giraffes"
+            " goats gorillas grandparents guests hares hedgehogs hippos horses husbands hyenas"
+            " kangaroos kings koalas ladies leopards lions lizards locals lovers magpies mice"
+            " mothers monkeys mosquitoes moths otters owls pandas parrots penguins pensioners"
+            " pigeons pigs pirates politicians rats ravens robins sailors seagulls seals sharks"
+            " sheep slugs snails snakes sparrows spiders squirrels swans teenagers teens tigers"
+            " toddlers tourists tortoises turtles twins vegans vegetarians vultures wasps whales"
+            " wives wolves worms zebras"
         ).split()
     )
     | PETS
     | LIVESTOCK
 ) - {"beehives"}
 """Animals and people, who like something themselves: *likes meat more than lions*."""
+
+PROTOCOLS = frozenset(
+    (
+        "5G Bluetooth Ethernet HDMI HTTP HTTPS IP LTE SOAP SSH TCP TLS Tor UDP USB VPN Wi-Fi WiFi"
+        " cable fibre http https ssh wifi"
+    ).split()
+)
+"""What runs *over* each other: *Git over SSH*. Two of them are ranked: *SSH over HTTPS*."""
+
+STAPLES = frozenset(
+    (
+        "bread cereal coals couscous crackers ice noodles oatmeal pasta porridge potatoes quinoa"
+        " rice toast yoghurt yogurt"
+    ).split()
+)
+"""What something is eaten *over*: *coffee over ice*. Two of them are ranked: *rice over pasta*."""
+
+TITLED = frozenset(
+    (
+        "Again Analyst Architect Assistant Consultant Coordinator Designer Developer"
+        " Director Engineer Executive Inspector Lead Leader Lieutenant Manager Minister Nurse"
+        " Officer President Producer Professor Rovers Scientist Scout Secretary Sergeant Specialist"
+        " Supervisor Teacher Therapist United Wanderers"
+    ).split()
+)
+"""Last words of what somebody is, which is no surname: *Product Manager*, *Leeds United*."""

@@ -36,6 +36,9 @@ My niece is Gen Z. / Ada has a niece called Gen Z.
 My sister is Head Girl. / Ada has a sister called Head Girl.
 My son is Vice President. / Ada has a son called Vice President.
 My wife is Deputy Mayor. / Ada's wife is called Deputy Mayor.
+My wife is Product Manager. / Ada's wife is called Product Manager.
+My brother is Flight Lieutenant. / Ada has a brother called Flight Lieutenant.
+My cousin is Leeds United. / Ada has a cousin called Leeds United.
 My son is Year Seven. / Ada has a son called Year Seven.
 My cousin is Half Thai. / Ada has a cousin called Half Thai.
 My colleague is named Director. / Ada's colleague is called Director.
@@ -91,6 +94,11 @@ I prefer victories over Leeds. / Ada prefers victories to Leeds.
 I prefer gravy over potatoes. / Ada prefers gravy to potatoes.
 I prefer jumpers over shirts. / Ada prefers jumpers to shirts.
 I prefer paintings over the bed. / Ada prefers paintings to the bed.
+I prefer coffee over ice. / Ada prefers coffee to ice.
+I prefer eggs over rice. / Ada prefers eggs to rice.
+I prefer Git over SSH. / Ada prefers Git to SSH.
+I prefer voice over IP. / Ada prefers voice to IP.
+I prefer jokes over dinner. / Ada prefers jokes to dinner.
 I prefer fog over the sea. / Ada prefers fog to the sea.
 I prefer rainbows over Rome. / Ada prefers rainbows to Rome.
 I prefer arguments over money. / Ada prefers arguments to money.
@@ -108,6 +116,7 @@ I like toys more than toddlers. / Ada prefers toys to toddlers.
 I like meat more than vegans. / Ada prefers meat to vegans.
 I like cheese more than most mice. / Ada prefers cheese to most mice.
 I like meat more than a lion. / Ada prefers meat to a lion.
+I like tea more than coffee drinkers. / Ada prefers tea to coffee drinkers.
 I like rock more than jazz fans. / Ada prefers rock to jazz fans.
 I like Rome more than last year. / Ada prefers Rome to last year.
 I like Rome better than in May. / Ada prefers Rome to in May.
@@ -121,6 +130,11 @@ I prefer calls over emails. / Ada prefers calls to emails.
 I prefer texts over calls. / Ada prefers texts to calls.
 I prefer Christmas over Easter. / Ada prefers Christmas to Easter.
 I prefer this bike over the bus. / Ada prefers this bike to the bus.
+I prefer SSH over HTTPS. / Ada prefers SSH to HTTPS.
+I prefer rice over pasta. / Ada prefers rice to pasta.
+I prefer gRPC over REST. / Ada prefers gRPC to REST.
+I prefer lunch over dinner. / Ada prefers lunch to dinner.
+I like pizza more than burgers. / Ada prefers pizza to burgers.
 I prefer cream over custard. / Ada prefers cream to custard.
 I prefer jackets over coats. / Ada prefers jackets to coats.
 I prefer driving over flying. / Ada prefers driving to flying.

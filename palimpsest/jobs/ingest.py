@@ -1,4 +1,4 @@
-"""Ingests many rows: files in, a summary out (docs/design.md, Command line, `ingest`)."""
+"""Ingests many rows: files in, a summary out (docs/commands.md, ingest)."""
 
 from __future__ import annotations
 

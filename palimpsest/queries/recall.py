@@ -56,8 +56,8 @@ def recall(
 ) -> Hits:
     """The nearest memories now, or as of a position or time by folding the log.
 
-    They come from the owner's ledger, or, for a large owner who is not in memory, from LanceDB, if
-    it is installed and has enough of the owner's memories. While the model is down, memories are
+    They come from the owner's ledger, or, for a large owner, from LanceDB, if it is installed and
+    has enough of the owner's memories. While the model is down, memories are
     found by words, as texts without a vector always are. With `fold`, indistinguishable memories
     are shown once. `unrecorded` has, by memory id, the time of a use that is not in the log yet.
     Decay is computed with these uses, too, unless `as_of` is given.

@@ -1,4 +1,4 @@
-"""What an owner's agent wants, on both runtimes: each scenario of docs/design.md, By intent."""
+"""What an owner's agent wants, on both runtimes (docs/intent.md)."""
 
 from __future__ import annotations
 

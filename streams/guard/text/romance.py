@@ -1,7 +1,7 @@
 """French and Spanish texts in the words of their owner's name, for frames; it joins nothing.
 
 *J'habite à Rome* is read as *Ada habite à Rome*, *vivo en Roma* as *Ana vive en Roma*, and *mon
-loyer* and *le loyer d'Ada* alike. Either may be wrong.
+loyer* and *le loyer d'Ada* alike. Such a reading may be wrong.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ class PalimpsestSession(SQLiteSession):
     """A conversation of one owner; the user's messages become memories.
 
     The SDK keeps the history itself, item by item and verbatim, in a file in the store's folder.
-    With `infer`, the judge's model extracts memories; else each message that is more than
-    questions and courtesies becomes one. Popping a user's message retracts the latest candidate with its
+    With `infer`, the judge's model extracts memories; else each message that is more than questions
+    and courtesies becomes one. Popping a user's message retracts the latest candidate with its
     text; clearing a session retracts none.
     """
 

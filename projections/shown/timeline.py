@@ -73,7 +73,7 @@ class Timeline:
     def of(self, candidates: Collection[str]) -> list[Happened]:
         """The events about any of these candidates, or about a pair with one of them, in order.
 
-        Admissions and uses are left out.
+        Admissions, uses and later vectors are left out.
         """
         return [
             event

@@ -179,8 +179,9 @@ def _can_be_kept(
 def _joins(
     cluster: Cluster, decision: BatchJoin, policy: Policy, run: Run, verdict: Verdict | None = None
 ) -> list[Proposal]:
-    """A request for each pair that connects the cluster; in the end, the newest text is the face.
+    """A request for each pair that connects the cluster.
 
+    Unless a fallback rejects, the newest text is the face in the end, or the composed one.
     The last request carries the verdict on all pairs, and its cost.
     """
     proposals: list[Proposal] = []

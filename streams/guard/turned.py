@@ -191,8 +191,8 @@ def _begins_with_a_verb(clause: str) -> bool:
 def _acted_on(text: str, names: tuple[str, ...]) -> str | None:
     """A text that says what somebody does for the owner, or what is done by the owner, turned.
 
-    *Bea supervises me* becomes *I am supervised by Bea*, *Two juniors are mentored by Ada* *Ada
-    mentors two juniors*.
+    *Bea supervises me* becomes *I am supervised by Bea*, and *Two juniors are mentored by Ada*
+    becomes *Ada mentors two juniors*.
     """
     if not text.endswith(_ends(names)):
         return None  # the usual case

@@ -599,7 +599,7 @@ class ScopeIndex:
     def _by_session(
         self, ledger: Ledger, admit: Admit, query: SearchVector, near: list[SearchHit]
     ) -> list[SearchHit]:
-        """The session's rows at or over its threshold; they are in `near` unless many rows are near."""
+        """The session's rows from its threshold on, in `near` unless many rows are near."""
         check = self._reach.session
         if check is not None and check.nearest is not None:
             return self._of_session(check, admit, near)
@@ -621,7 +621,7 @@ class ScopeIndex:
     def _of_session(
         self, check: SessionCheck, admit: Admit, near: list[SearchHit]
     ) -> list[SearchHit]:
-        """The nearest rows at or over the threshold that are of the new candidate's session."""
+        """The nearest rows from the threshold on that are of the new candidate's session."""
         session_id, entries = admit.candidate.session_id, self._rows.entries
         return [
             hit

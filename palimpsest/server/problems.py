@@ -101,7 +101,7 @@ def problem_of(error: Exception) -> ProblemError:
             return ProblemError(422, "invalid", "a field breaks a rule", errors=_fields(error))
         case RefusedError(reason="id_conflict" as reason, detail=detail):
             return ProblemError(422, "invalid", detail, reason=reason)
-        # These two as the model's error if the request is executed in this process.
+        # These two mean what the model's error means for a request executed in this process.
         case RefusedError(reason=answers.EMBEDDER_DOWN as reason, detail=detail):
             return ProblemError(503, "unavailable", detail, reason=reason, headers=again)
         case RefusedError(reason=answers.MODEL_UNUSABLE as reason, detail=detail):

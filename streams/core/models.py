@@ -62,7 +62,7 @@ def texts_of(ledger: Ledger) -> Iterator[Distinct]:
 
 
 def lacking(ledger: Ledger, model: str) -> Iterator[tuple[str, str | None, Distinct]]:
-    """The texts without a vector of a model, each after a candidate and, if composed, its event.
+    """The texts without a vector of a model, with ids: a candidate's and, if composed, its event's.
 
     Includes retracted and forgotten texts, which may return, but not erased ones.
     """

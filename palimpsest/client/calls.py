@@ -93,6 +93,7 @@ class Change(TypedDict):
     reasoning: NotRequired[str]
     text: NotRequired[str]
     face: NotRequired[str]
+    undo: NotRequired[str]
     owner_id: str
 
 
@@ -339,8 +340,8 @@ class Happened(TypedDict):
 
     `candidate_id` is the candidate it is about, and `other_id` the second one if it is about a
     pair. `answers` is the event that it answers. In a history, `face` is the memory's face after
-    the event, and `text` that of an admitted candidate. Agents of a server do not see `position`,
-    because it counts the events of all owners.
+    the event, `text` that of an admitted candidate, and `undo` the id with which the caller can
+    undo it. Agents of a server do not see `position`, because it counts the events of all owners.
     """
 
     position: NotRequired[int]
@@ -364,6 +365,7 @@ class Happened(TypedDict):
     reasoning: NotRequired[str]
     text: NotRequired[str]
     face: NotRequired[str]
+    undo: NotRequired[str]
 
 
 class History(TypedDict):

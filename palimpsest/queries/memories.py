@@ -20,6 +20,9 @@ from palimpsest.queries.show import owner_of, with_context
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.version import version_of
 
+REPEATS = frozenset({"hash_exact", "recent_capture"})
+"""Decisions that no undo is offered for: it is refused if the two texts are the same."""
+
 
 def page_of(
     reader: Reader,
@@ -172,6 +175,8 @@ class _Story:
                 parts = [frozenset(m.id for m in part.members) for part in self._memories(entry)]
                 if len(parts) == 2:
                     self._cuts.append(_Cut(entry.event["position"], (parts[0], parts[1])))
+            if (undo := _undo_of(entry.event)) is not None:
+                entry.event["undo"] = undo
             if isinstance(recorded.event, Decided):
                 entry.event["text"] = recorded.event.data.content.text
             self._steps.append(_Step(entry, self._then(entry)))
@@ -221,6 +226,19 @@ class _Story:
                 if self._memory.id in part:
                     left.update(dict.fromkeys(other, position))
         return left
+
+
+def _undo_of(event: Happened) -> str | None:
+    """The id that undoes an event; None if nothing does."""
+    match event["event"]:
+        case "decided" if "other_id" in event and event["decision"] not in REPEATS:
+            return event["event_id"]
+        case "settled" | "joined" | "redecided" if "other_id" in event:
+            return event["event_id"]
+        case "retracted" | "reversed" | "reinstated" | "expiry_set":
+            return event.get("cause") or event["event_id"]
+        case _:
+            return None
 
 
 def _with_face(step: _Step, memory_id: str, members: set[str]) -> Happened:

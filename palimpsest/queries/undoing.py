@@ -146,15 +146,22 @@ def request_for(
 
 
 def offered(reader: Reader, answer: Answer, owner_id: str, actor: str | None) -> Answer:
-    """An agent's answer without an `undo` that the agent could not use."""
-    said: Any = answer
-    if isinstance(said, dict) and "undo" in said:
+    """An agent's answer without an `undo` that the agent could not use, nor in its `events`."""
+
+    def seen(said: Any) -> Any:
+        if not isinstance(said, dict) or "undo" not in said:
+            return said
         try:
             request_for(reader, "undo", said["undo"], by="agent", owner_id=owner_id, actor=actor)
+            kept = said.get("rank") != "person"
         except RefusedError as refused:
-            if refused.reason in ("outranked", "not_undoable"):
-                said = {field: value for field, value in said.items() if field != "undo"}
-    return cast("Answer", said)
+            kept = refused.reason not in ("outranked", "not_undoable")
+        return said if kept else {name: value for name, value in said.items() if name != "undo"}
+
+    shown: Any = answer
+    if isinstance(shown, dict) and isinstance(shown.get("events"), list):
+        shown = {**shown, "events": [*map(seen, shown["events"])]}
+    return cast("Answer", seen(shown))
 
 
 def escalated(reader: Reader, request: AboutJoins) -> AboutJoins:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import Any, cast
 
 import h11
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from palimpsest.server.problems import MEDIA_TYPE, ProblemError
 
 HEAD_SECONDS = 10.0
 """Timeout from the connection's start, or a request's first byte, to the end of its headers."""
@@ -72,11 +77,15 @@ class JoiningTransport:
 
 
 class PatientProtocol(H11Protocol):
-    """uvicorn's protocol with a timeout for headers: uvicorn itself has none once bytes arrive."""
+    """uvicorn's protocol with a timeout for headers: uvicorn itself has none once bytes arrive.
+
+    What does not reach the gate is answered with a problem document, too.
+    """
 
     head_seconds = HEAD_SECONDS
     send_seconds = SEND_SECONDS
     _given_up: asyncio.TimerHandle | None = None
+    _most: int | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Start waiting for the first request."""
@@ -92,6 +101,27 @@ class PatientProtocol(H11Protocol):
             self._wait()
         elif not idle:
             self._stop_waiting()
+
+    def handle_events(self) -> None:
+        """Answer requests, or refuse them if there are too many connections."""
+        if self._most is None:
+            self._most, self.limit_concurrency = self.limit_concurrency, None
+        full = self._most is not None and len(self.connections) >= self._most
+        self.app = _refuse if full else self.config.loaded_app
+        super().handle_events()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's own words
+        """Answer what is not HTTP, and close the connection."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):  # else half an answer was sent
+            problem = _problem_of(sys.exception())
+            headers = [("content-type", MEDIA_TYPE), ("connection", "close")]
+            for event in (
+                h11.Response(status_code=problem.status, headers=headers),
+                h11.Data(data=problem.body()),
+                h11.EndOfMessage(),
+            ):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
@@ -110,3 +140,17 @@ class PatientProtocol(H11Protocol):
     def _give_up(self) -> None:
         self._given_up = None
         self.transport.close()
+
+
+def _problem_of(error: BaseException | None) -> ProblemError:
+    """The problem of a request that cannot be parsed."""
+    if isinstance(error, h11.ProtocolError) and error.error_status_hint == 431:
+        return ProblemError(431, "too_large", "the address or the headers are too long")
+    return ProblemError(400, "bad_request", "this is not a valid HTTP/1.1 request")
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    problem = ProblemError(503, "unavailable", "the server is full: try again later")
+    headers = {"retry-after": "1", "connection": "close"}
+    answer = Response(problem.body(), problem.status, headers, media_type=MEDIA_TYPE)
+    await answer(scope, receive, send)

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp_types.version import SUPPORTED_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -89,6 +90,9 @@ class _Owned:
         key_of(request.headers)
         messages = admitted(request).document
         version = request.headers.get(VERSION_HEADER, WITH_BATCHES)
+        if version not in SUPPORTED_PROTOCOL_VERSIONS:
+            await JSONResponse(_unknown_version(version, messages), 400)(scope, receive, send)
+            return
         if not isinstance(messages, list) or not messages or version != WITH_BATCHES:
             # None: no JSON, which the SDK refuses.
             wrong = None if messages is None else _wrong_message(messages)
@@ -135,6 +139,22 @@ class _Owned:
         return {**answer, "id": message["id"]} if real and answer is not None else answer
 
 
+def _unknown_version(version: str, message: Any) -> dict[str, Any]:
+    """The answer to a request whose header names a version of the protocol that is not spoken."""
+    known = SUPPORTED_PROTOCOL_VERSIONS
+    error = {
+        "code": types.UNSUPPORTED_PROTOCOL_VERSION,
+        "message": f"the header MCP-Protocol-Version must be one of {', '.join(known)}",
+        "data": {"supported": [*known], "requested": version},
+    }
+    of = message.get("id") if isinstance(message, dict) else None
+    return {
+        "jsonrpc": "2.0",
+        "id": of if isinstance(of, str | int | float) else None,
+        "error": error,
+    }
+
+
 def _has_real_id(message: dict[str, Any]) -> bool:
     return isinstance(message.get("id"), float)
 
@@ -147,8 +167,8 @@ def _wrong_message(message: Any) -> dict[str, Any] | None:
     told = _wrong_in(message)
     if told is None:
         return None
-    is_call = isinstance(message, dict) and message.get("method") == "tools/call"
-    error = {"code": types.INVALID_PARAMS if is_call else types.INVALID_REQUEST, "message": told}
+    of_tools = isinstance(message, dict) and message.get("method") in ("tools/call", "tools/list")
+    error = {"code": types.INVALID_PARAMS if of_tools else types.INVALID_REQUEST, "message": told}
     of = message.get("id") if isinstance(message, dict) else None
     return {"jsonrpc": "2.0", "id": None if told == NO_ID else of, "error": error}
 
@@ -162,6 +182,8 @@ def _wrong_in(message: Any) -> str | None:
             return NO_ID
         case {"jsonrpc": "2.0", "method": "tools/call", **fields}:
             return _wrong_call(fields.get("params"))
+        case {"jsonrpc": "2.0", "method": "tools/list", "params": {"cursor": str()}}:
+            return "the tools are one page: leave `cursor` out"
         case {"jsonrpc": "2.0", "method": str(), **fields}:
             wrong = not isinstance(fields.get("params"), dict | None)
             return "the params of a message must be an object" if wrong else None

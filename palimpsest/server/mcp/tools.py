@@ -62,6 +62,7 @@ TELLS: dict[str, Callable[[Any, Any], list[ProseLine]]] = {
     "search_memories": lambda _, answer: prose.searched(answer),
     "get_memories": lambda _, answer: prose.listed(answer),
     "get_memory": lambda _, answer: prose.got(answer),
+    "memory_history": lambda _, answer: prose.told(answer),
     "memory_joins": lambda _, answer: prose.joins(answer),
     "why": lambda _, answer: prose.why(answer),
     "why_not": lambda _, answer: prose.why_not(answer),
@@ -143,8 +144,6 @@ class Tool:
 
     def tell(self, arguments: Any, answer: Any) -> list[ProseLine]:
         """The lines of its answer, for a model."""
-        if self.name == "memory_history":
-            return prose.told(answer, for_agent=self.role == "agent")
         return TELLS.get(self.name, prose.stated)(arguments, answer)
 
 

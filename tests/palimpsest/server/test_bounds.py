@@ -15,10 +15,13 @@ import uvicorn
 
 from palimpsest.server.connections import JoiningTransport, PatientProtocol
 from palimpsest.server.gate import RequestLimits
+from palimpsest.server_process import run
 from palimpsest.server_process.run import _config, listening
 from tests.palimpsest.server.conftest import HOST, TOKENS, Server, secret, serving
 
 MEMORIES = "/v1/owners/ada/memories"
+BY_ADA = f"authorization: Bearer {secret('ada')}\r\n"
+CHUNKED = "transfer-encoding: chunked\r\n\r\n"
 JSON = {"content-type": "application/json"}
 
 
@@ -225,13 +228,77 @@ def test_nobody_waits_for_the_headers_of_who_asked_or_left(tmp_path: Path) -> No
     bounded(tmp_path, RequestLimits(), used)
 
 
+@pytest.mark.parametrize(
+    ("sent", "status", "kind"),
+    [
+        ("GET /healthz?expect=" + "x" * 40_000, 431, "too_large"),
+        ("GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: " + "x" * 40_000, 431, "too_large"),
+        ("DELETE /v1/owners/ada HTTP/1.1\r\n\r\n", 400, "bad_request"),
+        ("GET /h\u00e4 HTTP/1.1\r\nhost: localhost\r\n\r\n", 400, "bad_request"),
+        ("GET /h\0 HTTP/1.1\r\nhost: localhost\r\n\r\n", 400, "bad_request"),
+        ("GET /v1/owners/%ff HTTP/1.1\r\nhost: localhost\r\n\r\n", 400, "bad_request"),
+        ("GET /v1/owners/%00 HTTP/1.1\r\nhost: localhost\r\n\r\n", 401, "unauthorized"),
+        ("no HTTP\r\n\r\n", 400, "bad_request"),
+        (
+            f"POST {MEMORIES} HTTP/1.1\r\nhost: localhost\r\n{BY_ADA}{CHUNKED}no length\r\n",
+            400,
+            "bad_request",
+        ),
+        (
+            f"POST {MEMORIES} HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: gzip\r\n\r\n",
+            400,
+            "bad_request",
+        ),
+    ],
+)
+def test_what_is_no_request_is_answered_with_a_problem(
+    tmp_path: Path, sent: str, status: int, kind: str
+) -> None:
+    async def used(server: Server) -> None:
+        with listening("127.0.0.1", 0) as listener:
+            running = uvicorn.Server(_config(server.app))
+            serving = asyncio.ensure_future(running._serve([listener]))
+            reader, writer = await asyncio.open_connection(*listener.getsockname())
+            writer.write(sent.encode("latin-1"))
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert head.split()[1] == str(status).encode()
+            assert b"content-type: application/problem+json" in head.lower()
+            assert f"urn:palimpsest:problem:{kind}".encode() in await reader.readuntil(b"}")
+            writer.close()
+            running.should_exit = True
+            await serving
+
+    bounded(tmp_path, RequestLimits(), used)
+
+
+def test_a_connection_too_many_is_answered_with_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "CONNECTIONS", 1)
+
+    async def used(server: Server) -> None:
+        with listening("127.0.0.1", 0) as listener:
+            running = uvicorn.Server(_config(server.app))
+            serving = asyncio.ensure_future(running._serve([listener]))
+            reader, writer = await asyncio.open_connection(*listener.getsockname())
+            writer.write(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            answer = await reader.readuntil(b"}")
+            assert answer.startswith(b"HTTP/1.1 503")
+            assert b"urn:palimpsest:problem:unavailable" in answer
+            writer.close()
+            running.should_exit = True
+            await serving
+
+    bounded(tmp_path, RequestLimits(), used)
+
+
 def test_headers_over_the_bound_are_not_read(tmp_path: Path) -> None:
     async def used(server: Server) -> None:
         with listening("127.0.0.1", 0) as listener:
             running = uvicorn.Server(_config(server.app))
             serving = asyncio.ensure_future(running._serve([listener]))
             connections = running.server_state.connections
-            for size, status in ((30_000, b"200"), (40_000, b"400")):
+            for size, status in ((30_000, b"200"), (40_000, b"431")):
                 reader, writer = await asyncio.open_connection(*listener.getsockname())
                 writer.write(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: " + b"x" * size)
                 if status == b"200":

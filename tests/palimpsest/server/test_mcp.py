@@ -512,6 +512,12 @@ def test_what_is_no_handshake_is_answered_with_its_id(served: Use[None]) -> None
         assert (answer["id"], answer["error"]["code"]) == (1, -32602)
         unknown = await post(server, rpc(5, "ping"), **{"mcp-protocol-version": "2199-01-01"})
         assert unknown.status_code == 400
+        error = unknown.json()["error"]
+        assert error["message"].startswith("the header MCP-Protocol-Version must be one of 2024")
+        assert error["data"]["supported"][-1] == "2026-07-28"
+        cursor = (await post(server, rpc(6, "tools/list", cursor="made up"))).json()
+        assert (cursor["id"], cursor["error"]["code"]) == (6, -32602)
+        assert "`cursor`" in cursor["error"]["message"]
         assert (await server.ask("GET", "/mcp/ada")).status_code == 405
         for of in (0, -1, 2**60, 2**80, "", "ünïcode\u2028", 1.5, -2.0, 1e300):
             assert (await post(server, rpc(of, "ping"))).json()["id"] == of

@@ -605,6 +605,24 @@ def test_a_history_offers_an_agent_no_undo_of_a_persons_join(served: Use[None]) 
     served(used)
 
 
+def test_a_history_offers_an_agent_no_undo_of_a_forgetting_by_others(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        for text, by, actor in (
+            ("Ada keeps a goat", "person", "grace"),
+            ("Ben has bees", "agent", "another"),
+            ("Tea is green", "agent", "ada"),
+        ):
+            gone = (await server.add(text))["memory_id"]
+            await server.twin.forget(gone, by=by, actor=actor)
+            for name, offers in (("ada", actor == "ada"), ("grace", True)):
+                async with client(server, name=name) as made:
+                    told = await read(made, "memory_history", memory_id=gone)
+                    [line] = [one for one in told.splitlines() if "hidden" in one]
+                    assert ("undo with id" in line) is offers, (line, name)
+
+    served(used)
+
+
 def test_who_undoes_letting_a_text_in_reads_that_it_does_not_wait_again(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         gone = (await server.add("Ada keeps a goat"))["memory_id"]

@@ -82,9 +82,10 @@ def forgotten_words(ledger: Ledger, namespace: str, text: str) -> list[Entry]:
 
 def is_protected(distinct: Distinct, categories: tuple[str, ...]) -> bool:
     """Whether any living candidate with this text is in one of the categories."""
-    return bool(categories) and any(
-        e.living and e.fields.category in categories for e in distinct.members
-    )
+    for entry in distinct.members if categories else ():
+        if entry.living and entry.fields.category in categories:
+            return True  # a loop, because every neighbour is asked about
+    return False
 
 
 def _first(texts: Iterable[Distinct]) -> Distinct | None:

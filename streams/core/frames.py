@@ -17,7 +17,6 @@ from palimpsest.streams.core.separations import separated_pair
 from palimpsest.streams.core.walk import holds
 from palimpsest.streams.guard import (
     Reading,
-    begins_otherwise,
     kept_for_frames,
     kept_frame,
     kept_frame_keys,
@@ -74,11 +73,6 @@ def of_one_frame(ledger: Ledger, one: Framed, other: Framed) -> bool:
         and not (one.memory.former or other.memory.former)
         and not told_apart(ledger, one.memory, other.memory)
     )
-
-
-def differs_in_front(ledger: Ledger, memory: Memory, other: Framed) -> bool:
-    """Whether a memory's first words show, before it is read, that the two share no frame."""
-    return not ledger.names and begins_otherwise(memory.text, other.reading)
 
 
 def by_face_moment(memory: Memory) -> tuple[datetime, int]:

@@ -12,9 +12,10 @@ from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import digest, forgotten_id, invalid_id
 from palimpsest.streams.core.admit import FORGOTTEN
-from palimpsest.streams.core.frames import by_face_moment, differs_in_front, framed, of_one_frame
+from palimpsest.streams.core.frames import by_face_moment, framed, of_one_frame
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.neighbour_lookup import similarity
+from palimpsest.streams.guard import begins_otherwise
 from palimpsest.streams.intake import Meaning, Notice, RawRow
 
 
@@ -141,17 +142,21 @@ def earlier_of_frame(evidence: Evidence, ledger: Ledger, memory: Memory) -> list
     if not evidence.neighbours:
         return None
     newcomer = framed(memory, ledger.names)
-    near = {ledger.entries[n.candidate_id].memory: None for n in evidence.neighbours}
-    by_frame = {ledger.entries[n.candidate_id].memory for n in evidence.neighbours if n.frame}
+    read = None if ledger.names else newcomer.reading
+    by_frame: dict[Memory, bool] = {}
+    for neighbour in evidence.neighbours:
+        one = ledger.entries[neighbour.candidate_id].memory
+        by_frame[one] = by_frame.get(one, False) or neighbour.frame is not None
     found = [
         one
-        for one in near
+        for one, shares in by_frame.items()
         if one.current
         and one is not memory
         and (
-            one in by_frame
+            shares
             or (
-                not differs_in_front(ledger, one, newcomer)
+                # The first words usually tell two apart, so that the older need not be read.
+                not (read and begins_otherwise(one.text, read))
                 and of_one_frame(ledger, framed(one, ledger.names), newcomer)
             )
         )

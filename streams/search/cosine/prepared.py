@@ -29,6 +29,10 @@ class SearchVectors:
             self._remember({data: found})
         return found
 
+    def kept(self, data: str) -> SearchVector | None:
+        """One vector, if it was prepared lately."""
+        return self._latest.get(data)
+
     def prepare(self, many: Iterable[str]) -> None:
         """Prepare many vectors together, in a third of the time. Invalid ones are left out."""
         new = [data for data in many if data not in self._latest]

@@ -36,7 +36,9 @@ def test_a_text_without_words_has_no_tokens() -> None:
     assert tokens("... the !") == frozenset()
 
 
-@given(st.text(st.sampled_from("abcmpvehtrsACV .,;:!'?-1é\n")))
+@given(st.text(st.sampled_from("abcmpvehtrsndACV .,;:!'?-()\"1é\n")))
+@example("I can't, and \"don't\" (won't) - cannot")
+@example("'tis rock'n'roll dogs' it''s")
 @example("a.m. and p.m.")
 @example("release v2. ver 3. Version four. ")
 @example("cannot. won't")

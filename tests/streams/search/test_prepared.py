@@ -27,9 +27,11 @@ def parts(one: SearchVector) -> tuple[bytes, bytes, float, float]:
 def test_ready_together_as_alone() -> None:
     some = vectors(9)
     together = SearchVectors()
+    assert together.kept(recorded(some[0])) is None
     together.prepare(map(recorded, some))
     for vector in some:
         found = together.of(recorded(vector))
+        assert together.kept(recorded(vector)) is found
         assert found.single.base is not None, "it was ready: a part of all of them"
         assert parts(found) == parts(SearchVector.of(vector))
 

@@ -21,6 +21,7 @@ from palimpsest.contracts.events import Joined, Ran
 from palimpsest.contracts.requests import RunRequest
 from tests.cluster.cluster import PATIENCE, Cluster, ended, eventually, is_ready
 from tests.cluster.verifier import check_followed, equal_to_embedded, events_of, settled
+from tests.long import long_but
 from tests.reliability.rows import lines, rows
 from tests.reliability.test_crashes import POINTS
 from tests.streams.write.runtime import inputs
@@ -41,7 +42,10 @@ SMALL = {"taken": 6}
 KILLED = -signal.SIGKILL
 
 
-@pytest.mark.parametrize("effect", WORKER)
+@pytest.mark.parametrize(
+    "effect",  # another test kills at each of them
+    long_but("log:append", "transaction:sent", "transaction:committed", of=WORKER),
+)
 def test_a_worker_killed_at_any_step_leaves_it_to_the_next(cluster: Cluster, effect: str) -> None:
     """The same one comes again, then another takes over, and a last one finishes."""
     cluster.publish(inputs(STREAM))

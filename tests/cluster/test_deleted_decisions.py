@@ -26,6 +26,7 @@ from tests.cluster.load import publish
 from tests.cluster.managers import HOME, bring, decided, new_manager, row
 from tests.cluster.shell import Shell
 from tests.cluster.verifier import Record, read_topic
+from tests.long import long_but
 from tests.reliability.processes import Forge
 
 
@@ -287,14 +288,19 @@ def test_a_restoration_that_was_interrupted_continues_with_what_it_kept(
 
 @pytest.mark.parametrize(
     "step",
-    [
-        ("restore:keep", 1),
+    long_but(
         ("restore:_delete", 1),
         ("restore:create_one", 1),
-        ("restore:publish", 1),
         ("restore:publish", 2),
-        ("restore:_fill_anew", 1),
-    ],
+        of=[
+            ("restore:keep", 1),
+            ("restore:_delete", 1),
+            ("restore:create_one", 1),
+            ("restore:publish", 1),
+            ("restore:publish", 2),
+            ("restore:_fill_anew", 1),
+        ],
+    ),
     ids=lambda step: f"{step[0]}-{step[1]}",
 )
 def test_a_restoration_that_is_killed_twice_ends_right(

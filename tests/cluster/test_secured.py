@@ -19,6 +19,7 @@ from palimpsest.streams.cluster.metadata import BrokersAwayError, meaning, read_
 from tests.cluster.cluster import eventually
 from tests.cluster.secured import KEY_PASSWORD, PASSWORD, SCRAM, USER, Listeners
 from tests.cluster.shell import Shell, rows
+from tests.long import long_but
 from tests.reliability.processes import Child, Forge
 from tests.stub_engine import load_stub
 
@@ -92,7 +93,11 @@ def person(
     typing.shell.close()
 
 
-@pytest.mark.parametrize("person", ["PLAIN", "SCRAM-SHA-512", CERTIFICATE], indirect=True)
+@pytest.mark.parametrize(
+    "person",
+    long_but("SCRAM-SHA-512", CERTIFICATE, of=["PLAIN", "SCRAM-SHA-512", CERTIFICATE]),
+    indirect=True,
+)
 def test_settings_are_enough(person: Person) -> None:
     assert person.types("topics", "create", "--partitions", "1")["fine"]
     worker = person.starts("worker")

@@ -207,9 +207,8 @@ def stops(
 
 
 EFFECTS = (
-    *("segment:written", "segment:renamed", "segment:retired"),
-    *("lancedb:memories", "lancedb:candidates", "lancedb:position"),
-    *("lancedb:memories:index", "lancedb:memories:tidy"),
+    *("segment:renamed", "segment:retired", "lancedb:memories"),
+    *("lancedb:position", "lancedb:memories:tidy"),
 )
 
 

@@ -143,8 +143,16 @@ def test_an_unmerge_with_consequences_is_one_commit(
     assert len(run.outcome["redecided"]) > 1
 
 
-OF_NOTHING = ("segment:renamed", "lancedb:position")
-"""A rebuild of nothing has the steps of a rebuild: `make test` tries two of them."""
+IN_MAKE_TEST: dict[str, tuple[str, ...]] = {
+    "ingest": POINTS["ingest"],
+    "rebuild": ("segment:renamed", "lancedb:position", *SWAP),
+    "rebuild of nothing": ("lancedb:position",),
+    "unmerge": ("log:committed", *CHANGED),
+    "reverse": ("log:committed",),
+    "unmerge with consequences": ("log:append",),
+    "the same unmerge with consequences": ("log:append", "log:committed"),
+}
+"""All steps of an ingest; of the others those that it does not have, or that say what was done."""
 
 
 @pytest.mark.parametrize(
@@ -152,9 +160,7 @@ OF_NOTHING = ("segment:renamed", "lancedb:position")
     [
         pytest.param(
             *(name, effect),
-            marks=pytest.mark.long
-            if name == "rebuild of nothing" and effect not in OF_NOTHING
-            else (),
+            marks=() if effect in IN_MAKE_TEST[name] else pytest.mark.long,
         )
         for name, effects in POINTS.items()
         for effect in effects

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from palimpsest import Palimpsest
+from tests.long import long_but
 from tests.reliability.processes import Forge, outcome
 from tests.reliability.rows import ROWS
 
@@ -28,7 +29,7 @@ def stderr_of(child: Any, number: int = 0) -> str:
 # -- full ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("limit", [90_000, 300_000])
+@pytest.mark.parametrize("limit", long_but(90_000, of=[90_000, 300_000]))
 def test_a_file_that_cannot_grow_ends_an_ingest_that_goes_on_later(
     forge: Forge, file: Path, undisturbed: Path, tmp_path: Path, limit: int
 ) -> None:
@@ -41,7 +42,7 @@ def test_a_file_that_cannot_grow_ends_an_ingest_that_goes_on_later(
     assert outcome(store) == outcome(undisturbed)
 
 
-@pytest.mark.parametrize("size", ["700k", "1100k", "1500k"])
+@pytest.mark.parametrize("size", long_but("1100k", of=["700k", "1100k", "1500k"]))
 def test_a_full_disk_ends_an_ingest_that_goes_on_when_there_is_room(
     forge: Forge,
     file: Path,
@@ -202,7 +203,10 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize(
+    "damage",  # each of them is repaired in one process: tests/projections/test_damage.py
+    long_but("all projections gone", "a segment cut short", "a LanceDB file cut short", of=DAMAGES),
+)
 def test_damaged_projections_are_mended_at_the_next_start(
     forge: Forge, copied: Path, undisturbed: Path, damage: str
 ) -> None:

@@ -12,6 +12,7 @@ from palimpsest.backends.paths import LOG_FILE
 from palimpsest.contracts.wire import VERSION
 from palimpsest.streams.log.log import Log
 from tests.cluster.newer import FORESEE, KIND
+from tests.long import long_but
 from tests.reliability.processes import Forge
 
 SENTENCE = f"({KIND}) needs Palimpsest 9.2 or newer, and this is {VERSION}: upgrade this one"
@@ -50,14 +51,19 @@ def lines(store: Path) -> list[bytes]:
 
 @pytest.mark.parametrize(
     "command",
-    [
+    long_but(
         ["recall", "ada", "boat"],
         ["ingest", "more.jsonl"],
-        ["update", "ada's", "Ada sold the boat"],
         ["rebuild"],
-        ["verify"],
-        ["list", "ada"],
-    ],
+        of=[
+            ["recall", "ada", "boat"],
+            ["ingest", "more.jsonl"],
+            ["update", "ada's", "Ada sold the boat"],
+            ["rebuild"],
+            ["verify"],
+            ["list", "ada"],
+        ],
+    ),
     ids=lambda command: command[0],
 )
 def test_an_older_version_names_the_one_that_it_needs(

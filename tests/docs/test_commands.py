@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,16 @@ TYPED = {
     if not SYNOPSIS.search(line)
 }
 """Each line once, with a page that has it."""
-LINES = [pytest.param(line, id=f"{name}:{line}") for line, name in TYPED.values()]
+COSTLY = re.compile(r"calibrate (--budget .025|--as-is .* --policy)")
+"""They need hundreds of labels; `make test` types other lines of `calibrate`."""
+LINES = [
+    pytest.param(
+        line,
+        id=f"{name}:{line}",
+        marks=pytest.mark.long if COSTLY.search(line) else (),
+    )
+    for line, name in TYPED.values()
+]
 TEXTS = (
     "Ada has a big dog.",
     "Ada has a large dog.",
@@ -139,6 +149,11 @@ def filled_in(words: list[str], store: Prepared) -> list[str]:
     return [some if UUID.fullmatch(word) else named.get(word, word) for word in words]
 
 
+@cache
+def _standard() -> str:
+    return str(run("policy", "show", "standard").stdout)
+
+
 def write_inputs() -> None:
     """The files that the pages name, in the working folder."""
     row = {"owner_id": "ada", "text": "Ada plays the cello.", "id": "1"}
@@ -155,7 +170,7 @@ def write_inputs() -> None:
     Path("separate.jsonl").write_text(json.dumps({"text": "Ada sings.", "partner_text": "No."}))
     pair = {"a": "Ada has a dog.", "b": "Ada has a cat.", "label": "different"}
     Path("labelled.jsonl").write_text(json.dumps(pair))
-    shown = run("policy", "show", "standard").stdout
+    shown = _standard()
     Path("mine.toml").write_text(shown)
     shutil.copy(Path(__file__).parents[2] / "examples" / "languages" / "nl.toml", "nl.toml")
     for name in ("new.toml", "calibrated.toml"):

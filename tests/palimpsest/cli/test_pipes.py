@@ -22,9 +22,9 @@ from tests.palimpsest.cli.conftest import CommandLine
         (["log", "export", "-"], 0),
         pytest.param(["verify"], 0, marks=pytest.mark.long),
         (["why", "nope", "--json"], 3),
-        (["unheard-of"], 2),
+        pytest.param(["unheard-of"], 2, marks=pytest.mark.long),
         (["--help"], 0),
-        (["--version"], 0),
+        pytest.param(["--version"], 0, marks=pytest.mark.long),
     ],
 )
 def test_a_command_ends_as_it_would_have(
@@ -48,9 +48,9 @@ def test_a_command_ends_as_it_would_have(
     [
         ["list", "ada"],
         pytest.param(["list", "ada", "--json"], marks=pytest.mark.long),
-        ["--version"],
+        pytest.param(["--version"], marks=pytest.mark.long),
         ["--help"],
-        ["list", "--help"],
+        pytest.param(["list", "--help"], marks=pytest.mark.long),
         pytest.param(["policy"], marks=pytest.mark.long),
         ["--show-completion", "bash"],
     ],
@@ -76,10 +76,10 @@ def test_a_full_disk_behind_standard_output_is_told_in_a_sentence(
 @pytest.mark.parametrize(
     ("command", "status"),
     [
-        (["nonsense"], 2),
+        pytest.param(["nonsense"], 2, marks=pytest.mark.long),
         pytest.param(["get"], 2, marks=pytest.mark.long),
         pytest.param(["get", "nothing"], 3, marks=pytest.mark.long),
-        (["get", "nothing", "--json"], 3),
+        pytest.param(["get", "nothing", "--json"], 3, marks=pytest.mark.long),
         (["nonsense", "--json"], 2),
         (["--store", "missing", "get", "nothing"], 4),
     ],
@@ -105,8 +105,15 @@ start.main()
 """
 
 
-@pytest.mark.parametrize("debug", ["", "1"])
-@pytest.mark.parametrize("behind", ["full", "closed"])
+@pytest.mark.parametrize(
+    ("behind", "debug"),
+    [
+        ("full", ""),
+        ("closed", "1"),
+        pytest.param("full", "1", marks=pytest.mark.long),
+        pytest.param("closed", "", marks=pytest.mark.long),
+    ],
+)
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux")  # noqa: PTH110
 def test_a_bug_that_cannot_be_reported_keeps_its_status(behind: str, debug: str) -> None:
     if behind == "full":

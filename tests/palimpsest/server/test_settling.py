@@ -166,7 +166,7 @@ def test_a_server_whose_judge_cannot_be_asked_says_so_and_serves(
     assert waiting(tmp_path) == 1
 
 
-@pytest.mark.parametrize("status", [401, 403, 404])
+@pytest.mark.parametrize("status", long_but(401, of=[401, 403, 404]))
 def test_a_server_asks_again_a_judge_that_refused_it(
     status: int, tmp_path: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

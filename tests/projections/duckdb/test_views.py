@@ -650,7 +650,7 @@ def shown(folder: Path, view: str, before: int | None) -> tuple[list[str], int]:
 
 @pytest.mark.parametrize(
     "view",
-    long_but("candidates", "memories", "events", "decisions", "dedup_log", of=views(Place("", ""))),
+    long_but("memories", "dedup_log", of=views(Place("", ""))),
 )
 def test_a_commit_while_a_view_is_read_shows_whole_or_not_at_all(written: Path, view: str) -> None:
     """Whichever of the view's tables have been listed by then."""

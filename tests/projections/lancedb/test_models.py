@@ -302,7 +302,7 @@ EFFECTS = [
 ]
 
 
-@pytest.mark.parametrize("at", long_but(EFFECTS[0], *EFFECTS[-3:], of=EFFECTS))
+@pytest.mark.parametrize("at", long_but(EFFECTS[0], EFFECTS[-3], of=EFFECTS))
 def test_stopped_while_the_dimension_changes_it_goes_on(
     tmp_path: Path, made: tuple[Path, MemoryLog], at: str
 ) -> None:

@@ -13,7 +13,6 @@ from palimpsest.contracts.wire import decode
 from palimpsest.streams.embedded import pipeline
 from palimpsest.streams.embedded.pipeline import ReadAhead
 from palimpsest.streams.write.inputs import Input
-from palimpsest.streams.write.windows import WINDOW_BYTES
 from tests.streams.write.runtime import Runtime, inputs
 
 
@@ -78,11 +77,14 @@ def test_others_are_served_after_each_window_of_a_producer_that_never_pauses(
     assert decided <= served
 
 
-def test_others_are_served_between_long_texts_that_are_nearly_equal(runtime: Runtime) -> None:
+def test_others_are_served_between_long_texts_that_are_nearly_equal(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A window of all of them would take seconds."""
+    monkeypatch.setattr(pipeline, "WINDOW_BYTES", 64 * 1024)
     words = "the walk along the river takes her an hour " * 200
-    given = inputs({"owner_id": "ann", "text": f"{words} {n}", "id": str(n)} for n in range(40))
-    turn = iter(range(40))
+    given = inputs({"owner_id": "ann", "text": f"{words} {n}", "id": str(n)} for n in range(16))
+    turn = iter(range(16))
 
     def between() -> None:
         runtime.submit({"owner_id": "bob", "text": f"bob's note {next(turn)}"})
@@ -91,8 +93,8 @@ def test_others_are_served_between_long_texts_that_are_nearly_equal(runtime: Run
         pass
     owners = [event.owner_id for event in map(decode, runtime.lines()) if event.owner_id]
     turns = [len([*some]) for owner, some in groupby(owners) if owner == "ann"]
-    assert sum(turns) == 40
-    assert max(turns) * len(words) <= WINDOW_BYTES + len(words)
+    assert sum(turns) == 16
+    assert max(turns) * len(words) <= pipeline.WINDOW_BYTES + len(words)
 
 
 def test_who_stops_early_stops_the_reader_and_leaves_no_text_awaited(

@@ -236,7 +236,11 @@ def history(seed: int) -> Iterator[Row | MergeRequest | RetractRequest]:
 
 @pytest.mark.parametrize(
     ("search", "ask"),
-    [("candidates", "relation"), ("memories", "relation"), ("memories", "compose")],
+    [
+        ("candidates", "relation"),
+        pytest.param("memories", "relation", marks=pytest.mark.long),
+        ("memories", "compose"),
+    ],
 )
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_no_byte_of_a_local_text_is_sent(

@@ -158,11 +158,15 @@ def _owning(whose: str, *, user: bool) -> re.Pattern[str]:
     return compile_later("|".join(ways))
 
 
-_NO_DEED = any_of(ADVERBS | en.AUXILIARIES | en.BE | WILLING | FALLING | {"to", "and"})
-_LEADS = compile_later(rf"(?:(?: |^|')(?:(?:ve|m|ll|d|{_NO_DEED})\b))* ?")
+_LEADS = compile_later(
+    rf"(?:(?: |^|')(?:ve|m|ll|d|to|(?:{any_of(WILLING)}) to|(?:{any_of(FALLING)}) and"
+    rf"|{any_of(ADVERBS | en.AUXILIARIES | en.BE)})\b)* ?"
+)
 """What may stand between the owner and a deed in which nobody else can have a part."""
+_DOES = rf"(?:(?:[a-z]+ed|set|{any_of(en.PASTS)})\b|(?<!has )(?<!have )(?<!had )(?<!ve )[a-z]+)"
+"""A verb; after *has* only a participle: *has carla in her own car*."""
 _LEADS_TO_OWN = compile_later(
-    rf"{_LEADS.pattern}[a-z]+(?: to [a-z]+|(?: (?:about|at|of))? [a-z]+ing)?"
+    rf"{_LEADS.pattern}{_DOES}(?: to [a-z]+|(?: (?:about|at|of))? [a-z]+ing)?"
     rf"(?: (?:{any_of(en.PREPOSITIONS | en.PARTICLES)}))* "
 )
 """The same before *own*, with its verb: *is saving up for her own*, not *says bob has her own*."""

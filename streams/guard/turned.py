@@ -256,7 +256,7 @@ def _may_describe(front: str, verb: str) -> bool:
     living = not (LIVING | PETS | LIVESTOCK).isdisjoint({last, singular(last)})
     return (
         verb in DEPICTING
-        or (verb in TELLING and front.startswith("on "))
+        or (verb in TELLING and front.startswith(("for ", "on ")))
         or (living and front.startswith("for "))
     )
 

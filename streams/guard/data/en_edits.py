@@ -636,6 +636,7 @@ ROWS: tuple[EditRow, ...] = (
             ("She owns four pens and no one writes.", "She owns four pens and nobody writes."),
             ("He tried the switches, no one works.", "He tried the switches, nobody works."),
             ("She has 3 sons though no one calls.", "She has 3 sons though nobody calls."),
+            ("The sheep are old, but no one was ill.", "The sheep are old, but nobody was ill."),
             ("There are lamps here; no one works.", "There are lamps here; nobody works."),
             ("She had some pills, yet no one was new.", "She had some pills, yet nobody was new."),
         ),

@@ -505,6 +505,7 @@ def _is_none_of_several(text: Reading, at: int) -> bool:
     return NUMBER in text.kinds[:at] or any(
         word in en.NUMBERS
         or word in en.QUANTIFIERS
+        or word in en.PLURALS
         or (word.endswith("s") and word not in en.FINITE and subject not in en.SUBJECTS)
         for subject, word in zip(("", *before), before, strict=False)
     )

@@ -194,6 +194,7 @@ On trains Ada writes books. / I write books on trains.
 On trains Ada buys books. / I buy books on trains.
 For kids Ada writes books. / I write books for kids.
 For children Ada buys toys. / I buy toys for children.
+For adults Ada writes books. / I write books for adults.
 For men Ada uses perfume. / I use perfume for men.
 For dogs Ada uses shampoo. / I use shampoo for dogs.
 For small dogs Ada uses shampoo. / I use shampoo for small dogs.

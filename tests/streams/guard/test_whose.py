@@ -18,6 +18,10 @@ Ada has her own car. / I have my own car.
 Ada took her own car. / I took my own car.
 Ada runs her own café in Rome. / I run my own café in Rome.
 Ada lives in her own flat. / I live in my own flat.
+Ada has set up her own charity. / I have set up my own charity.
+Ada has recently started her own firm. / I've recently started my own firm.
+Ada wants to fix her own car. / I want to fix my own car.
+Ada had her own car. / I had my own car.
 Ada likes to bake her own bread. / I like to bake my own bread.
 Ada dreams of opening her own bakery. / I dream of opening my own bakery.
 Ada doesn't have her own car. / I don't have my own car.
@@ -58,6 +62,9 @@ Ada says grandma has gout in her left knee. / I say grandma has gout in my left 
 Ada says carla takes her coffee black. / I say carla takes my coffee black.
 Ada says carla has her own car. / I say carla has my own car.
 Ada saw carla driving in her own car. / I saw carla driving in my own car.
+Ada needs carla to take her own car. / I need carla to take my own car.
+Ada had carla in her own car. / I had carla in my own car.
+Ada has bob use her own key. / I have bob use my own key.
 Ada told carla to run her own shop. / I told carla to run my own shop.
 The user built bob a shed in their garden. / I built bob a shed in my garden.
 The user built the neighbours a shed in their garden. / I built the neighbours a shed in my garden.

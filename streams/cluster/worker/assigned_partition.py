@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 from collections import deque
 from collections.abc import (
     AsyncGenerator,
@@ -21,6 +20,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from concurrent.futures import Future
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 
@@ -40,6 +40,7 @@ from palimpsest.streams.cluster.worker.fibers import Fiber
 from palimpsest.streams.cluster.worker.partition_writer import Interrupted, Opened, PartitionWriter
 from palimpsest.streams.cluster.worker.producer import PartitionProducer
 from palimpsest.streams.cluster.worker.replica import Replica
+from palimpsest.streams.embedder import Embedding
 from palimpsest.streams.write.serve import MOST_TOGETHER
 from palimpsest.streams.write.windows import WINDOW_BYTES
 
@@ -118,7 +119,8 @@ def starts(
 
 
 AHEAD = 2
-"""Batches whose texts are embedded ahead, while one is decided on."""
+"""Batches whose texts are embedded ahead, while one is decided on. If more than that are at the
+embedder, of all partitions, none is: the next one grows instead, because each is a transaction."""
 TOGETHER = 512
 """Maximum number of records decided on together; a batch also ends after `WINDOW_BYTES`. Those that
 arrive meanwhile wait; while they are a whole batch, no more of the partition are fetched."""
@@ -168,9 +170,11 @@ class AssignedPartition:
     Candidates are opened on arrival, so that their texts are embedded while earlier batches are
     decided on. Those that arrive while enough batches are open are opened together, because each
     batch costs a transaction. Only while candidates wait for the model do requests go first: one of
-    them may put a policy in force that needs none. `decider` is this partition's own fiber: while
-    its transaction is at the brokers, it waits, and other fibers decide. `failed` is called on
-    errors; nothing is decided after that.
+    them may put a policy in force that needs none.
+
+    `decider` is this partition's own fiber: while its transaction is at the brokers, it waits, and
+    other fibers decide. `at_embedder` has what is being embedded for all partitions of the worker.
+    `failed` is called on errors; nothing is decided after that.
     """
 
     def __init__(
@@ -179,12 +183,14 @@ class AssignedPartition:
         writer: PartitionWriter,
         decider: Fiber,
         missed: Missed,
+        at_embedder: set[Future[list[Embedding]]],
         failed: Callable[[BaseException], Awaitable[object]],
     ) -> None:
         self._missed = missed
         self.producer = producer
         self.writer = writer
         self._decider = decider
+        self._at_embedder = at_embedder
         self._failed = failed
         self._candidates: deque[Delivery] = deque()
         self._requests: deque[Delivery] = deque()
@@ -214,17 +220,25 @@ class AssignedPartition:
                 yield kind
 
     async def _open(self) -> None:
-        async with aclosing(self._batches_of(self._candidates, TOGETHER, AHEAD)) as batches:
+        taking = self._batches_of(self._candidates, TOGETHER, self._has_room)
+        async with aclosing(taking) as batches:
             async for some in batches:
                 self._taken += 1
                 batch = _Batch(some, has_candidates=True)
                 with suppress(ModelError):  # told when it is opened again, to be decided on
                     batch.opened = await self._decider.run(self.writer.open, batch.records)
+                if batch.opened and (embeddings := batch.opened.window.embeddings) is not None:
+                    self._at_embedder.add(embeddings)
+                    embeddings.add_done_callback(self._at_embedder.discard)
                 self._batches.append(batch)
                 self._waits.check()
 
+    def _has_room(self) -> bool:
+        """Whether another batch of candidates should be opened."""
+        return not self._batches or max(len(self._batches), len(self._at_embedder)) <= AHEAD
+
     async def _batches_of(
-        self, waiting: deque[Delivery], most: int, ahead: float
+        self, waiting: deque[Delivery], most: int, has_room: Callable[[], bool]
     ) -> AsyncGenerator[list[Delivery], None]:
         """What waits, in batches, until the partition is revoked; skipped records are the first.
 
@@ -237,17 +251,19 @@ class AssignedPartition:
             while records := await unless(self._given_up, _next(missed)):
                 skipped = deque(Delivery(record, lambda: None) for record in records)
                 while skipped:
-                    if not (some := await self._next_of(skipped, most, ahead)):
+                    if not (some := await self._next_of(skipped, most, has_room)):
                         return
                     yield some
-        while some := await self._next_of(waiting, most, ahead):
+        while some := await self._next_of(waiting, most, has_room):
             yield some
 
-    async def _next_of(self, waiting: deque[Delivery], most: int, ahead: float) -> list[Delivery]:
+    async def _next_of(
+        self, waiting: deque[Delivery], most: int, has_room: Callable[[], bool]
+    ) -> list[Delivery]:
         """A batch of what waits, once there is room for one; none if the partition is revoked."""
         some: list[Delivery] = []
         size = 0
-        if await self._wait_until(lambda: bool(waiting) and len(self._batches) <= ahead):
+        if await self._wait_until(lambda: bool(waiting) and has_room()):
             while waiting and len(some) < most and size < WINDOW_BYTES:
                 some.append(waiting.popleft())
                 size += len(some[-1].record.value)
@@ -260,7 +276,8 @@ class AssignedPartition:
 
     async def _carry_out(self) -> None:
         """Carry out requests, each after the candidates that came before it."""
-        async with aclosing(self._batches_of(self._requests, MOST_TOGETHER, math.inf)) as batches:
+        taking = self._batches_of(self._requests, MOST_TOGETHER, lambda: True)
+        async with aclosing(taking) as batches:
             async for some in batches:
                 if not await self._may_follow(self._taken):
                     return

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -39,7 +40,7 @@ from palimpsest.streams.cluster.worker.replica import (
     discard,
     is_damage,
 )
-from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.write.writer import Effect, no_effect
 
 _log = logging.getLogger(__name__)
@@ -218,12 +219,14 @@ class PartitionManager:
             await asyncio.gather(*stopping, return_exceptions=True)
             await self._replica_thread.run(close_replicas, logs, error)
             raise
+        at_embedder: set[Future[list[Embedding]]] = set()
         self._assigned = {
             writer.partition: AssignedPartition(
                 producers[writer.partition],
                 writer,
                 Fiber(self._deciding),
                 missed[writer.partition],
+                at_embedder,
                 partial(self._fail_partition, writer.log),
             )
             for writer in writers

@@ -46,7 +46,7 @@ def test_what_a_client_gives_up_is_a_failure(error: BaseException) -> None:
         writer: Any = Writer(error)
         producer: Any = None
         missed = Missed(Connection(bootstrap="127.0.0.1:1"), {})
-        one = AssignedPartition(producer, writer, Fiber(OneThread("decider")), missed, fail)
+        one = AssignedPartition(producer, writer, Fiber(OneThread("decider")), missed, set(), fail)
         record = Record("memory.commands", 0, 0, b"")
         one.commands([Delivery(record, lambda: done.append(0))])
         await asyncio.wait_for(failed.wait(), 10)
@@ -89,7 +89,7 @@ def test_a_turn_ends_after_a_window_s_bytes() -> None:
         missed = Missed(Connection(bootstrap="127.0.0.1:1"), {})
         done = asyncio.Semaphore(0)
         writer: Any = Recording(decided)
-        one = AssignedPartition(writer, writer, Fiber(OneThread("decider")), missed, fail)
+        one = AssignedPartition(writer, writer, Fiber(OneThread("decider")), missed, set(), fail)
         records = [Record("memory.candidates", 0, n, b"x" * 10_000) for n in range(100)]
         one.candidates([Delivery(record, done.release) for record in records])
         async with asyncio.timeout(10):

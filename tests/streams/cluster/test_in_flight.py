@@ -11,6 +11,7 @@ import random
 import threading
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -40,7 +41,7 @@ from palimpsest.streams.cluster.worker.fibers import Fiber, waiting_for
 from palimpsest.streams.cluster.worker.metrics import Metrics
 from palimpsest.streams.cluster.worker.partition_writer import PartitionWriter
 from palimpsest.streams.cluster.worker.replica import Followed, PartitionReplica
-from palimpsest.streams.embedder import Embedder, ModelUnusable, ServiceUnavailable
+from palimpsest.streams.embedder import Embedder, Embedding, ModelUnusable, ServiceUnavailable
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.commit import InputOffset
@@ -101,6 +102,7 @@ class Worker:
         self._folder = folder
         self.deciding = OneThread("deciding")
         self._embedder = Embedder(StubEngine())
+        self.at_embedder: set[Future[list[Embedding]]] = set()
         self._offsets: Counter[int] = Counter()
         self._requests: Counter[int] = Counter()
 
@@ -128,6 +130,7 @@ class Worker:
             writer,
             Fiber(self.deciding),
             Missed(Connection(bootstrap="127.0.0.1:1"), {}),
+            self.at_embedder,
             self._fail,
         )
 
@@ -492,6 +495,42 @@ def test_a_transaction_that_fails_leaves_its_partition_as_it_was_and_others_go_o
     assert worker.acknowledged == {0: [0], 1: [0, 1], 2: [0, 1], 3: [0, 1]}
     with PartitionReplica.open(tmp_path / "0.sqlite") as replica:
         assert ids([*by_position(replica)]) == ["0"]
+
+
+@pytest.mark.parametrize(("others", "transactions"), [(0, AHEAD + 2), (AHEAD + 1, 2)])
+def test_fewer_batches_are_embedded_ahead_while_the_embedder_is_busy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: int, transactions: int
+) -> None:
+    """Candidates that would only wait there come into one transaction."""
+    go_on = threading.Event()
+    real = StubEngine.embed
+
+    def embed(engine: StubEngine, texts: Sequence[str]) -> Any:
+        assert go_on.wait(SECONDS)
+        return real(engine, texts)
+
+    monkeypatch.setattr(StubEngine, "embed", embed)
+    published: list[int] = []
+    count = 9
+
+    async def answering(partition: int, _lines: Lines) -> None:
+        published.append(partition)
+
+    async def run() -> Worker:
+        async with asyncio.timeout(SECONDS), working(tmp_path, answering) as worker:
+            worker.at_embedder.update(Future() for _ in range(others))
+            for number in range(count):
+                worker.candidate(say(0, number))
+                opened = min(number, 0 if others else AHEAD) + 1
+                await worker.until(lambda most=opened: len(worker.at_embedder) == most + others)
+            go_on.set()
+            await worker.until(worker.is_done)
+            assert len(worker.at_embedder) == others
+            return worker
+
+    worker = asyncio.run(run())
+    assert len(published) == transactions
+    assert ids(worker.brokers.topic[0]) == [*map(str, range(count))]
 
 
 # -- while the model cannot be used --------------------------------------------------------------

@@ -135,7 +135,7 @@ class FollowerWatch:
         return self._caught_up
 
     def stuck(self) -> bool:
-        """Whether records have waited too long, even if it is for repairs before the first one."""
+        """Whether records have waited too long; repairs before the store follows do not count."""
         waits = any(self.lag().values())
         return waits and time.time() - max(self._progress, self._waits_since) > STUCK_SECONDS
 

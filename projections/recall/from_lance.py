@@ -1,4 +1,4 @@
-"""Recall by meaning from LanceDB, for owners whose ledger is not in memory.
+"""Recall by meaning from LanceDB, for large owners.
 
 The origins of hits, and pending questions, come from DuckDB's tables. Only the ledger knows whether
 two texts are indistinguishable, or whether two hits are of one frame: if they might be, the answer

@@ -37,8 +37,8 @@ from palimpsest.contracts.names import OwnerNames
 class Admit(Struct, frozen=True):
     """Admit a candidate that has been read, hashed, embedded and compared with its neighbours.
 
-    `content.vector` is None for a verbatim repeat, as that is never embedded. `digest` is the digest of
-    the producer's bytes and identifies their dead letter; it is empty for a new id, which cannot
+    `content.vector` is None for a verbatim repeat, which is never embedded. `digest` is the digest
+    of the producer's bytes and identifies their dead letter; it is empty for a new id, which cannot
     conflict. `down` names what was unavailable: `search`, or `embedder`, in which case there is no
     vector. `forgotten` are near texts that were forgotten and whose rewordings wait for a person.
     `nearest` is the nearest by cosine, however far, if anything was searched.

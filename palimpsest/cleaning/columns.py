@@ -34,11 +34,15 @@ def is_usual_text(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The names of columns, dotted if inside an object; `moment` is that of the rows' times."""
+    """The names of columns, dotted if inside an object; `moment` is that of the rows' times.
+
+    `owner` seems to have the owners of the rows, of whom there are several, and is not in `by`.
+    """
 
     text: str | None = None
     by: tuple[str, ...] = ()
     moment: str | None = None
+    owner: str | None = None
 
     def found(self, rows: Iterable[Any], *, needs_moment: bool) -> Columns:
         """The columns, with missing ones guessed from the first rows.
@@ -68,7 +72,10 @@ class Columns:
         if text is None or not some:
             return named
         by = tuple(_known(name, known) for name in self.by)
-        return replace(named, text=_known(text, known), by=by)
+        owner = next(iter(guess.fields.get("owner_id", ())), None)
+        if owner in by or len({str(value_of(row, owner)) for row in some if owner}) < 2:
+            owner = None
+        return replace(named, text=_known(text, known), by=by, owner=owner)
 
     def row(self, values: Any) -> ScopedText:
         """A row's text, scope and time, or the problem if its text cannot be read."""

@@ -195,6 +195,10 @@ def summary_lines(answer: Mapping[str, Any]) -> list[str]:
     if answer["separated"]:
         held = counted(answer["held"], "join")
         lines.append(f"{counted(answer['separated'], 'pair')} kept apart, which prevented {held}")
+    if answer["owner"]:
+        lines.append(
+            f"rows of several owners are compared: --by {answer['owner']} joins no two of them"
+        )
     lines.append(f"policy {answer['policy']}, {counted(answer['embedded'], 'text')} embedded")
     if answer["policy_composes"]:
         lines.append("the policy would compose texts: each row keeps its own")

@@ -39,8 +39,9 @@ async def by_clusters(
     """The proposals for one owner's memories, cluster by cluster, the largest first.
 
     A cluster whose pairs are all certain needs no judge. If the judge is unavailable, the cluster
-    gets the policy's fallback unless a cue or the guard keeps it apart, and the remaining clusters
-    that need the judge wait for the next run. An empty or unusable text merges nothing.
+    gets the policy's fallback, except for pairs that a cue or the guard keeps apart, and the
+    remaining clusters that need the judge wait for the next run. An empty or unusable text merges
+    nothing.
     """
     check = cosine_of(policy)
     found = clusters(ledger, policy, check, run) if check is not None else []
@@ -141,10 +142,12 @@ def _composed(
     run.count(verdict)
     if verdict.answer == "unavailable":
         decision = FALLBACKS.get(policy.judge.unavailable)
-        if decision is None or any(_kept_apart(near, policy) for near in cluster):
+        alike = [near for near in cluster if not _kept_apart(near, policy)]
+        if decision is None or not alike:
             return []
-        run.left -= 1  # the cluster is joined, so it does not wait
-        return _joins(cluster, decision, policy, run, verdict)
+        if len(alike) == len(cluster):
+            run.left -= 1  # the cluster is joined, so it does not wait
+        return _joins(alike, decision, policy, run, verdict)
     found = {source for entry in members(cluster) for source in entry.memory.face.sources}
     sources = tuple(sorted(found, key=lambda source: by_moment(ledger.entries[source])))
     if made.text is None or not _can_be_kept(ledger, made.text, sources, cluster, run):

@@ -83,5 +83,5 @@ class ServiceUnavailable(ModelError):
     """
 
 
-class EngineMissing(ModelError):
+class EngineMissing(ModelUnusable):
     """The engine needs an extra that is not installed, or is `none`."""

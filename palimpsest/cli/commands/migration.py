@@ -316,6 +316,7 @@ def clean(
             "text": columns.text,
             "by": [*columns.by],
             "moment": columns.moment,
+            "owner": columns.owner,
             **summary_of(found, rules),
             **{name: str(path) if path else None for name, path in targets.items()},
             "store": str(call.store_option) if call.store_option else None,

@@ -244,5 +244,5 @@ def test_large_owners_are_found_by_late_windows_too(
 
 def test_windows_need_a_model(old: Palimpsest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "load_engine", load_engine)
-    with reopened(old, "none") as reader, pytest.raises(RefusedError, match="embedder_down"):
+    with reopened(old, "none") as reader, pytest.raises(RefusedError, match="model_unusable"):
         reader.embed(long=True)

@@ -56,6 +56,16 @@ def test_a_copy_without_duplicates_and_no_store(palimpsest: CommandLine) -> None
     assert not palimpsest.store.exists()
 
 
+def test_rows_of_several_owners_are_joined_with_a_hint(palimpsest: CommandLine) -> None:
+    file = table(palimpsest, f"user_id,text\nada,{DOG}\nbob,{DOG}\n")
+    hint = "--by user_id"
+    assert hint in palimpsest("clean", file, "--dry-run", "--report", "r.html").out
+    assert palimpsest.json("clean", file, "--dry-run")["owner"] == "user_id"
+    assert palimpsest.json("clean", file, "--dry-run", "--by", "user_id")["owner"] is None
+    table(palimpsest, f"user_id,text\nada,{DOG}\nada,{DOG}\n")
+    assert hint not in palimpsest("clean", file, "--dry-run").out
+
+
 Form = Literal["NFC", "NFD"]
 
 

@@ -31,6 +31,7 @@ class Peers:
         # d products and sums, each off by at most 2**-24 of |a||b| = 1; twice that, to be safe.
         self._error = (vectors.shape[1] + 8) * 2.0**-23
         self._rough = products(self._queries.unit, self._queries.unit)
+        self._earlier = np.tri(len(vectors), k=-1, dtype=np.bool_)
 
     def above(self, floors: float | NDArray[np.float64]) -> list[list[SearchHit] | None]:
         """For each vector, the earlier ones whose rounded cosine is at least its floor.
@@ -40,16 +41,16 @@ class Peers:
         """
         size = len(self._queries)
         each = np.broadcast_to(floors, size)
-        later, earlier = np.nonzero(self._rough >= (each - HALF_STEP - self._error)[:, None])
-        before = earlier < later
-        later, earlier = later[before], earlier[before]
+        near = self._rough >= (each - HALF_STEP - self._error)[:, None]
+        later, earlier = np.nonzero(near & self._earlier)
         answers: list[list[SearchHit] | None] = [[] for _ in range(size)]
         for number in np.flatnonzero(np.bincount(later, minlength=size) > CROWD).tolist():
             answers[number] = None
         scores = self._scores(later, earlier)
+        least = each.tolist()
         for one, other, score in zip(later.tolist(), earlier.tolist(), scores, strict=True):
             hits = answers[one]
-            if hits is not None and score >= each[one]:
+            if hits is not None and score >= least[one]:
                 hits.append(SearchHit(other, score))
         return answers
 
@@ -59,9 +60,9 @@ class Peers:
 
         All are found together, in the time that `nearest` takes for a few.
         """
-        rough = np.where(np.tri(len(self._queries), k=-1, dtype=np.bool_), self._rough, -np.inf)
+        rough = np.where(self._earlier, self._rough, -np.inf)
         bars = rough.max(axis=1, keepdims=True) - 2 * (HALF_STEP + self._error)
-        later, earlier = np.nonzero((rough >= bars) & np.isfinite(rough))
+        later, earlier = np.nonzero((rough >= bars) & self._earlier)
         found: list[SearchHit | None] = [None] * len(rough)
         scores = self._scores(later, earlier)
         for one, other, score in zip(later.tolist(), earlier.tolist(), scores, strict=True):
@@ -82,6 +83,6 @@ class Peers:
     def _scores(self, one: NDArray[np.intp], other: NDArray[np.intp]) -> list[float]:
         """The cosines of pairs, computed exactly and then rounded."""
         queries = self._queries
-        dots = np.einsum("ij,ij->i", queries.wide[one], queries.wide[other])
+        dots: NDArray[np.float64] = np.vecdot(queries.wide[one], queries.wide[other])
         exact = cosines(dots, queries.squared[one] * queries.squared[other])
         return [round(score, DECIMALS) for score in exact.tolist()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -231,10 +231,12 @@ def test_no_more_processes_are_started_than_there_are_owners(
 ) -> None:
     started: list[int] = []
 
-    class Started(ProcessPoolExecutor):
-        def __init__(self, processes: int, *how: Any) -> None:
+    class Started(ThreadPoolExecutor):
+        """Threads will do: they are only counted."""
+
+        def __init__(self, processes: int, *_: Any) -> None:
             started.append(processes)
-            super().__init__(processes, *how)
+            super().__init__(processes)
 
     monkeypatch.setattr("palimpsest.evaluation.backtest.ProcessPoolExecutor", Started)
     alone = counted(store, "layered")

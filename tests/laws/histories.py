@@ -389,6 +389,8 @@ def among(draw: st.DrawFn, *kinds: Kind) -> Act:
 WHICH = range(16)
 FEWER = settings(max_examples=max(1, elsewhere() // 4))
 """For a policy, or a failure, that changes one thing of the histories that test_laws draws."""
+FEW = settings(max_examples=max(1, settings().max_examples // 4))
+"""The same where every break is found among the first twelve: half of those in `make test`."""
 SAYS = Kind(
     Say,
     point=range(POINTS),

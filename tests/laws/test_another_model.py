@@ -33,7 +33,7 @@ from palimpsest.streams.replay import without
 from palimpsest.streams.search.scope_index import ScopeIndex
 from tests.laws import checks, consequences, undoing, world
 from tests.laws.common import everything
-from tests.laws.histories import FEWER, Act, Playback, Say, play, policies, stories
+from tests.laws.histories import FEW, Act, Playback, Say, play, policies, stories
 from tests.laws.test_consequences import lates, presets
 from tests.laws.world import WIDTH, WORDS, Command, World, cosine_of, vector_at, vector_of
 from tests.projections import oracle
@@ -45,7 +45,7 @@ BEGINS, A_STEP = 3, 2
 any_policy = policies()
 numbers = st.integers(0, 15)
 chances = st.randoms(use_true_random=False)
-patient = settings(FEWER, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+patient = settings(FEW, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 
 
 @cache
@@ -166,7 +166,7 @@ def test_histories_switch_in_the_middle() -> None:
     """What is drawn has enough of it: decided before, embedded meanwhile, decided after."""
     counted = [0, 0]
 
-    @settings(FEWER, max_examples=50, derandomize=True, database=None)
+    @settings(FEW, max_examples=50, derandomize=True, database=None)
     @given(any_policy, stories)
     def count(policy: Policy, story: list[Act]) -> None:
         told = play(policy, story)

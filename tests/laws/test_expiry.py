@@ -23,13 +23,13 @@ from tests.laws.expiries import (
     long_lived_is_for_ever,
     one_current_memory_per_text,
 )
-from tests.laws.histories import AT_ONCE, FEWER, Act, Say, expiring, play, policies
+from tests.laws.histories import AT_ONCE, FEW, Act, Say, expiring, play, policies
 
 any_policy = policies()
 candidates_policy = policies(search="candidates")
 numbers = st.integers(0, 15)
 chances = st.randoms(use_true_random=False)
-patient = settings(FEWER, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+patient = settings(FEW, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 
 
 @given(any_policy, expiring)
@@ -50,7 +50,7 @@ def test_a_memory_expires_when_its_last_living_member_does(
     hidden_with_the_last_one(policy, story)
 
 
-@FEWER
+@FEW
 @given(any_policy, expiring)
 def test_what_outlives_a_story_is_decided_on_as_what_never_expires(
     policy: Policy, story: list[Act]
@@ -67,7 +67,7 @@ def test_L2_unmerging_leaves_what_would_be_there(  # noqa: N802
     check(policy, story, which)
 
 
-@FEWER
+@FEW
 @given(any_policy, expiring)
 def test_L1_L3_L4_L5_L12_hold_while_things_expire(  # noqa: N802
     policy: Policy, story: list[Act]
@@ -83,7 +83,7 @@ def test_L1_L3_L4_L5_L12_hold_while_things_expire(  # noqa: N802
         law(policy, story)
 
 
-@FEWER
+@FEW
 @given(any_policy, expiring, chances, st.integers(2, 7))
 def test_L7_L14_L15_hold_while_things_expire(  # noqa: N802
     policy: Policy, story: list[Act], chance: random.Random, size: int

@@ -23,7 +23,7 @@ from palimpsest.streams.core.neighbour_lookup import NeighbourLookup
 from palimpsest.streams.search.scope_index import coverage
 from tests.laws import checks, consequences, undoing, world
 from tests.laws.histories import (
-    FEWER,
+    FEW,
     Act,
     OnJoin,
     Playback,
@@ -178,7 +178,7 @@ def test_a_break_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         search(windows_have_their_counterparts, any_policy, stories, examples=100)
 
 
-@FEWER
+@FEW
 @given(any_policy, stories, chances, numbers)
 def test_laws_of_one_history(
     policy: Policy, story: list[Act], chance: random.Random, which: int
@@ -196,7 +196,7 @@ def test_laws_of_one_history(
 
 
 @pytest.mark.long
-@FEWER
+@FEW
 @given(policies(search="candidates"), stories, numbers)
 def test_L2_unmerging_late_equals_at_once_and_never(  # noqa: N802
     policy: Policy, story: list[Act], which: int
@@ -207,7 +207,7 @@ def test_L2_unmerging_late_equals_at_once_and_never(  # noqa: N802
 
 
 @pytest.mark.long
-@FEWER
+@FEW
 @given(judged, stories, numbers, lates)
 def test_with_consequences_equals_the_history_without(
     policy: Policy, story: list[Act], which: int, late: list[Answer]

@@ -17,7 +17,7 @@ from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.guard import names as naming
 from palimpsest.streams.guard import reading
 from tests.laws import checks, undoing
-from tests.laws.histories import FEWER, GUARDED, Act, calling, play, policies
+from tests.laws.histories import FEW, GUARDED, Act, calling, play, policies
 from tests.laws.namings import (
     names_of_nobody_change_nothing,
     rules_join_by_names_in_force_alone,
@@ -26,7 +26,7 @@ from tests.laws.namings import (
 from tests.laws.test_breaks import Patch, search
 
 numbers = st.integers(0, 15)
-patient = settings(FEWER, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+patient = settings(FEW, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 
 
 @given(calling)
@@ -39,7 +39,7 @@ def test_what_names_make_one_is_joined(story: list[Act]) -> None:
     what_names_make_one_is_joined(GUARDED, story)
 
 
-@FEWER
+@FEW
 @given(calling)
 def test_names_of_nobody_change_nothing(story: list[Act]) -> None:
     names_of_nobody_change_nothing(GUARDED, story)
@@ -54,7 +54,7 @@ def test_L2_unmerging_leaves_what_would_be_there(  # noqa: N802
     check(GUARDED, story, which)
 
 
-@FEWER
+@FEW
 @given(policies(), calling, st.randoms(use_true_random=False), st.integers(2, 7))
 def test_the_other_laws_hold_while_names_change(
     policy: Policy, story: list[Act], chance: random.Random, size: int

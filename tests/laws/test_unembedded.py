@@ -19,14 +19,14 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core import candidates
 from palimpsest.streams.core.exact import verbatim_target
 from tests.laws import checks, consequences, undoing
-from tests.laws.histories import FEWER, Act, Playback, Say, play, policies, stories
+from tests.laws.histories import FEW, Act, Playback, Say, play, policies, stories
 from tests.laws.test_consequences import lates, presets
 from tests.laws.world import Command, World, by_brute_force, vector_of
 
 any_policy = policies()
 numbers = st.integers(0, 15)
 chances = st.randoms(use_true_random=False)
-patient = settings(FEWER, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+patient = settings(FEW, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 
 
 @contextmanager

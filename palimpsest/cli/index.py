@@ -16,8 +16,9 @@ _INDEX = r"""
 [ingestion]
 ingest: Decide on every row of the files and print a summary.
 add: Add one memory, and show what became of it.
-[migration]
+[cleaning]
 clean: Copy a file without its duplicates: no store is needed, and by default none is made.
+[migration]
 import: Import an existing store: files, SQLite, LanceDB, Qdrant, Chroma, mem0; it is only read.
 export: Copy an imported store without its duplicates; the original is only read.
 [queries]

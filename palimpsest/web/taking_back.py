@@ -45,7 +45,8 @@ class Became:
 class Foreseen:
     """The effect of undoing an id: the memories that change, as they are and as they would be.
 
-    `does` is the kind of request that undoes it; `remember` if that restores forgotten memories.
+    `does` is the kind of request that undoes it; `remember` if that restores forgotten memories,
+    `forget` if it forgets a text again.
     `consequences` are the later decisions that depend on it, and `overtaken` the statements of
     people that do; `refused` is what is impossible. The consequences are carried out only if
     `with_consequences`. `changes` says whether memories change: undoing a statement about a pair,
@@ -111,10 +112,9 @@ def foresee(
     after = _pictures(ledger)
     aim, _ = _aim_of(ledger, request)
     named = {ledger.entries[candidate_id].memory.id for candidate_id in aim}
-    of_forgetting = isinstance(request, RestoreRequest) and request.forgotten is not None
     return Foreseen(
         some_id,
-        "remember" if of_forgetting else request.request,
+        _does(request),
         with_consequences,
         [memory for name, memory in before.items() if name in named or after.get(name) != memory],
         [memory for name, memory in after.items() if name in named or before.get(name) != memory],
@@ -123,6 +123,16 @@ def foresee(
         answer.get("overtaken", ()),
         answer.get("refused", ()),
     )
+
+
+def _does(request: Request[Any]) -> str:
+    match request:
+        case RestoreRequest(forgotten=str()):
+            return "remember"
+        case RetractRequest(again=str()):
+            return "forget"
+        case _:
+            return str(request.request)
 
 
 def carry_out(

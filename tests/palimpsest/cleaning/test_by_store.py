@@ -12,7 +12,7 @@ from palimpsest.api import store as stores
 from palimpsest.cleaning.by_store import join_by_store
 from palimpsest.cleaning.by_writer import join_by_writer
 from palimpsest.cleaning.texts import ScopedText, Texts
-from palimpsest.cli.commands.migration import StoreOfRows
+from palimpsest.cli.commands.cleaning import StoreOfRows
 from palimpsest.streams.policies import load_policy
 from tests.stub_engine import load_stub
 

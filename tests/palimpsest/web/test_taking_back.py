@@ -293,3 +293,12 @@ def test_what_is_not_there_is_reported(store: Palimpsest, some_id: str) -> None:
     say(store, FERRY)
     with pytest.raises(ProblemError):
         foresee(store, "ada", some_id)
+
+
+def test_what_waited_does_not_wait_again_and_the_page_says_so(store: Palimpsest) -> None:
+    gone = say(store, "Ada keeps a goat")
+    store.forget(gone, by="person")
+    waits = say(store, "Ada keeps a goat")
+    store.restore(Selection(candidate_id=waits))
+    [restored] = [one for one in store.history(waits)["events"] if one["event"] == "restored"]
+    assert foresee(store, "ada", restored["event_id"]).does == "forget"

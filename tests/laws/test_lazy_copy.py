@@ -23,7 +23,7 @@ from palimpsest.streams.write.serve import execute
 from tests.laws.asking import LOOKS, OWNERS, Story, untimed
 
 STEPS = 40
-TRIED = 8
+TRIED = 12
 SAME = range(6)
 KEPT_OF_MEMORY = "members last_place texted apart divided updated seen".split()
 EXAMPLES = max(8, settings().max_examples // 10)

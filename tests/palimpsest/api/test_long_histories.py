@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from palimpsest import Palimpsest, Selection
-from palimpsest.streams.log import log as reading
+from palimpsest.contracts import wire
 
 MORE = 150
 TEXTS = (
@@ -35,13 +35,13 @@ class Reads:
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
     """A count of the events that are decoded from now on."""
-    found, real = Reads(), reading.decode
+    found, real = Reads(), wire.decode
 
     def decode(line: bytes, position: int) -> Any:
         found.events += 1
         return real(line, position)
 
-    monkeypatch.setattr(reading, "decode", decode)
+    monkeypatch.setattr("palimpsest.streams.log.log.decode", decode)
     return found
 
 

@@ -42,7 +42,7 @@ def is_cancelled() -> bool:
     return task is None or task.cancelling() > 0
 
 
-class Waits:
+class Waiters:
     """Coroutines that wait until something holds; `check` wakes those for which it does.
 
     Unlike asyncio's conditions it wakes nobody in vain, and needs no lock: of those that wait, only

@@ -34,7 +34,7 @@ from palimpsest.streams.cluster.reader import Record as Read
 from palimpsest.streams.cluster.reader import read_range
 from palimpsest.streams.cluster.records import Record
 from palimpsest.streams.cluster.setup import admin
-from palimpsest.streams.cluster.tasks import StoppedError, Waits, is_cancelled, unless
+from palimpsest.streams.cluster.tasks import StoppedError, Waiters, is_cancelled, unless
 from palimpsest.streams.cluster.topics import Kind, Topics
 from palimpsest.streams.cluster.worker.fibers import Fiber
 from palimpsest.streams.cluster.worker.partition_writer import Interrupted, Opened, PartitionWriter
@@ -197,7 +197,7 @@ class AssignedPartition:
         self._batches: deque[_Batch] = deque()
         self._taken = 0
         self._decided = 0
-        self._waits = Waits()
+        self._waiters = Waiters()
         self._closing = False
         self._given_up = asyncio.Event()
         running = (self._open, self._run, self._carry_out, self._record_uses)
@@ -206,12 +206,12 @@ class AssignedPartition:
     def candidates(self, deliveries: Sequence[Delivery]) -> None:
         """Accept records of the candidates topic."""
         self._candidates.extend(deliveries)
-        self._waits.check()
+        self._waiters.check()
 
     def commands(self, deliveries: Sequence[Delivery]) -> None:
         """Accept records of the commands topic."""
         self._requests.extend(deliveries)
-        self._waits.check()
+        self._waiters.check()
 
     def full(self) -> Iterator[Kind]:
         """The input topics of which a whole batch waits: no more should be fetched of them."""
@@ -231,7 +231,7 @@ class AssignedPartition:
                     self._at_embedder.add(embeddings)
                     embeddings.add_done_callback(self._at_embedder.discard)
                 self._batches.append(batch)
-                self._waits.check()
+                self._waiters.check()
 
     def _has_room(self) -> bool:
         """Whether another batch of candidates should be opened."""
@@ -271,7 +271,7 @@ class AssignedPartition:
 
     async def _wait_until(self, holds: Callable[[], bool]) -> bool:
         """Wait until something holds; False if the partition is revoked."""
-        await self._waits.until(lambda: self._closing or holds())
+        await self._waiters.until(lambda: self._closing or holds())
         return not self._closing
 
     async def _carry_out(self) -> None:
@@ -296,7 +296,7 @@ class AssignedPartition:
                 return
             self._batches.popleft()
             self._decided += 1
-            self._waits.check()
+            self._waiters.check()
 
     async def _record_uses(self) -> None:
         """Record uses that have waited long enough, until the partition is revoked."""
@@ -343,7 +343,7 @@ class AssignedPartition:
                 )
             batch.opened = None
             batch.waits_for_model = True
-            self._waits.check()
+            self._waiters.check()
             await self._pause(seconds)
             if self._closing:
                 return False
@@ -373,7 +373,7 @@ class AssignedPartition:
         if opened.window.embeddings is None:
             return True
         embedded = asyncio.wrap_future(opened.window.embeddings)
-        embedded.add_done_callback(lambda _: self._waits.check())
+        embedded.add_done_callback(lambda _: self._waiters.check())
         if not await self._wait_until(embedded.done):
             embedded.cancel()
             return False
@@ -389,7 +389,7 @@ class AssignedPartition:
         its next commit.
         """
         self._closing = self.writer.ending = True
-        self._waits.check()
+        self._waiters.check()
         self._given_up.set()
         for batch in self._batches:
             if batch.opened is not None and batch.opened.window.embeddings is not None:

@@ -646,7 +646,7 @@ def test_a_partition_that_waits_for_the_model_holds_up_no_other(
 
 
 @pytest.fixture
-def skipped(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Record]]:
+def skipped(monkeypatch: pytest.MonkeyPatch) -> list[Record]:
     """A hundred records of partition 0 that Faust skipped: those that have been read again."""
     read: list[Record] = []
 

@@ -171,6 +171,10 @@ class Worker:
                 assert not self.failures, self.failures
                 await asyncio.sleep(0.002)
 
+    async def until_embedding(self, batches: int) -> None:
+        """Wait until so many batches are at the embedder."""
+        await self.until(lambda: len(self.at_embedder) == batches)
+
     def is_done(self) -> bool:
         return sum(map(len, self.acknowledged.values())) == self._offsets.total()
 
@@ -522,7 +526,7 @@ def test_fewer_batches_are_embedded_ahead_while_the_embedder_is_busy(
             for number in range(count):
                 worker.candidate(say(0, number))
                 opened = min(number, 0 if others else AHEAD) + 1
-                await worker.until(lambda most=opened: len(worker.at_embedder) == most + others)
+                await worker.until_embedding(others + opened)
             go_on.set()
             await worker.until(worker.is_done)
             assert len(worker.at_embedder) == others

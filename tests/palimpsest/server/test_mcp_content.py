@@ -7,7 +7,7 @@ import json
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from mcp import Client
@@ -607,11 +607,12 @@ def test_a_history_offers_an_agent_no_undo_of_a_persons_join(served: Use[None]) 
 
 def test_a_history_offers_an_agent_no_undo_of_a_forgetting_by_others(served: Use[None]) -> None:
     async def used(server: Server) -> None:
-        for text, by, actor in (
+        forgettings: list[tuple[str, Literal["agent", "person"], str]] = [
             ("Ada keeps a goat", "person", "grace"),
             ("Ben has bees", "agent", "another"),
             ("Tea is green", "agent", "ada"),
-        ):
+        ]
+        for text, by, actor in forgettings:
             gone = (await server.add(text))["memory_id"]
             await server.twin.forget(gone, by=by, actor=actor)
             for name, offers in (("ada", actor == "ada"), ("grace", True)):

@@ -41,7 +41,7 @@ _VERSION_NAMES = frozenset({"version", "release", "ver"})
 """Words that make the figures after them a version; the only ones that are read across a space."""
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'"})
 _STOPWORDS = ARTICLES | STOPS | PUNCTUATION | {"and", "of", "in", "to"}
-_PLAIN_SIGNS = ',;:!-()"'
+_PLAIN_SIGNS = ",;:!"
 """Signs that are not tokens and are not part of a word of letters."""
 _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -147,9 +147,7 @@ def tokens(text: str) -> frozenset[str]:
 
 
 def _plain_words(text: str) -> frozenset[str] | None:
-    """The words of a text of ASCII words and a few signs, expanded, without the signs.
-
-    None for other texts, and for those with an apostrophe that is not inside a word.
+    """The words of a text of ASCII words and a few signs, without the signs; None for other texts.
 
     Most memories are such texts, and a newcomer is split before it is stored: this takes 3 us, the
     regular expression 29.
@@ -159,9 +157,8 @@ def _plain_words(text: str) -> frozenset[str] | None:
         plain = plain.replace(sign, " ")
     words = plain.split()
     letters = "".join(words)
-    if letters.isascii() and letters.replace("'", "").isalpha():
-        joined = "'" in letters and any(not all(word.split("'")) for word in words)
-        return None if joined else frozenset(uncontracted(words))
+    if letters.isascii() and letters.isalpha() and CONTRACTIONS.keys().isdisjoint(words):
+        return frozenset(words)
     return None
 
 

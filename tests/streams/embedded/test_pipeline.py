@@ -81,7 +81,8 @@ def test_others_are_served_between_long_texts_that_are_nearly_equal(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A window of all of them would take seconds."""
-    monkeypatch.setattr(pipeline, "WINDOW_BYTES", 64 * 1024)
+    window_bytes = 64 * 1024
+    monkeypatch.setattr(pipeline, "WINDOW_BYTES", window_bytes)
     words = "the walk along the river takes her an hour " * 200
     given = inputs({"owner_id": "ann", "text": f"{words} {n}", "id": str(n)} for n in range(16))
     turn = iter(range(16))
@@ -94,7 +95,7 @@ def test_others_are_served_between_long_texts_that_are_nearly_equal(
     owners = [event.owner_id for event in map(decode, runtime.lines()) if event.owner_id]
     turns = [len([*some]) for owner, some in groupby(owners) if owner == "ann"]
     assert sum(turns) == 16
-    assert max(turns) * len(words) <= pipeline.WINDOW_BYTES + len(words)
+    assert max(turns) * len(words) <= window_bytes + len(words)
 
 
 def test_who_stops_early_stops_the_reader_and_leaves_no_text_awaited(

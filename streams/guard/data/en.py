@@ -400,6 +400,8 @@ NO_CAPTION = FINITE | CLAUSES | NEGATORS
 """Words that a caption does not have, except for the *is* that may be left out."""
 
 PLURALS = _words("children people men women feet teeth mice geese sheep")
+OF_SEVERAL = PLURALS | NUMBERS.keys() | _words("all any both each every few many most several some")
+"""Words that show that a text is about several things."""
 NUMBER_PARTS = frozenset(NUMBERS) | _words(
     "point minus plus hundred thousand million billion twenty thirty forty fifty sixty seventy"
     " eighty ninety one number no page chapter room section class apartment block box building bus"

@@ -11,7 +11,7 @@ from palimpsest.streams.guard.edits.moves import front
 from palimpsest.streams.guard.reading import Reading
 from palimpsest.streams.guard.text.calendar import MONTHS, is_year
 from palimpsest.streams.guard.text.fixed import without_thousands, without_zeros
-from palimpsest.streams.guard.text.plurals import singular
+from palimpsest.streams.guard.text.plurals import may_be_plural, singular
 from palimpsest.streams.guard.text.tokeniser import NUMBER, SIGN, WORD
 
 Found = tuple[int, int] | None
@@ -497,16 +497,17 @@ def _body(one: Reading, i: int, other: Reading, j: int) -> Found:
     return found if acts and not several else None
 
 
+_NO_PLURALS = en.FINITE | {"always"}
+
+
 def _is_none_of_several(text: Reading, at: int) -> bool:
     """Whether *no one* may mean none of some things: *two lifts but no one works*."""
     if low(text, at) != "no" or not (low(text, at - 1) in en.JOINING or kind(text, at - 1) is SIGN):
         return False
     before = text.lows[:at]
     return NUMBER in text.kinds[:at] or any(
-        word in en.NUMBERS
-        or word in en.QUANTIFIERS
-        or word in en.PLURALS
-        or (word.endswith("s") and word not in en.FINITE and subject not in en.SUBJECTS)
+        word in en.OF_SEVERAL
+        or (may_be_plural(word) and word not in _NO_PLURALS and subject not in en.SUBJECTS)
         for subject, word in zip(("", *before), before, strict=False)
     )
 

@@ -28,6 +28,7 @@ from palimpsest.streams.guard.data.name_words import (
     TRADES,
 )
 from palimpsest.streams.guard.data.patterns import any_of
+from palimpsest.streams.guard.text.plurals import may_be_plural
 
 _LABEL = compile_later(r"([A-Za-z][a-zA-Zé\-]*(?: [a-zé\-]+){0,2}): (\S.*)")
 _NO_LABEL = HEADINGS | NO_VALUE | VERBS | TIMES | en.ARTICLES | en.WEEKDAYS | en.POSSESSIVES
@@ -117,7 +118,7 @@ def _of_label(label: str, value: str) -> str | None:
         value = _with_article(_YEAR.sub(r"\2 \1", value))
     elif words[-1] in MEETINGS and _ON_DAYS.fullmatch(value):
         value = f"on {value}"
-    several = words[-1].endswith("s") and not words[-1].endswith(("is", "ss", "us"))
+    several = may_be_plural(words[-1])
     if (several or words[-1] in COUNTED) and (value.isdecimal() or value.casefold() in en.NUMBERS):
         return f" has {value} {label}" if words[-1] in COUNTED else None  # not *are two*: an age
     return f"'s {label} {'are' if several else 'is'} {value}"

@@ -23,9 +23,9 @@ _HOUR_IN_WORDS = compile_later(rf"at (?<!\wat )({any_of(_HOURS)}){_AFTER_AT}")
 _O_CLOCK = compile_later(rf"\bat ({_HOUR}) o'clock{_AFTER_AT}")
 _FULL_HOUR = compile_later(rf"\bat (1[0-2]|[1-9]):00{_AFTER_AT}")
 _PERHAPS_AN_AGE = compile_later(
-    rf"\b(?:{any_of(en.PASTS)}|can|could|was|went"
-    r"|(?<!\bis )(?<!\bare )(?!(?:bed|feed|need|speed)\b)[a-z]+ed)\b"
-    rf"|\bstarts? (?:nursery|school) at (?:{any_of(_HOURS)}|[1-7])\b"
+    rf"\b(?<!\bis )(?<!\bare )(?<!\bbe )(?:{any_of(en.PASTS)}|became|can already|could|was|went"
+    r"|(?!(?:bed|feed|need|speed)\b)[a-z]+ed)\b"
+    rf"|\b(?:begin|start)s? (?:nursery|school) at (?:{any_of(_HOURS)}|[1-7])\b"
 )
 """*Started school at six* says how old somebody was, not at 6:00."""
 _OF_24 = compile_later(r"\bat (1[3-9]|2[0-3]):([0-5][0-9])(?![\d:.])")

@@ -164,6 +164,9 @@ Ada moved out at 7. / I moved out at 7:00.
 I began to play the piano at eight. / Ada began to play the piano at 8 o'clock.
 Ada could read at four. / I could read at 4:00.
 Ada learnt to swim at four. / I learnt to swim at four o'clock.
+Ada's son begins school at six. / My son begins school at 6:00.
+Ada became a monk at nine. / I became a monk at 9 o'clock.
+Ada's son can already read at four. / My son can already read at 4:00.
 """
 HOURS = """
 Ada goes to bed at 11:00. / I go to bed at eleven.
@@ -175,6 +178,10 @@ Ada got up at 7:00. / I got up at 7 o'clock.
 Ada got up at 7:00 am. / I got up at 7 am.
 Ada's school starts at 8:00. / My school starts at 8.
 Ada was born at 6:30. / I was born at half past six.
+Ada's class is held at 6:00. / My class is held at 6.
+Ada's parcel will be sent at 6:00. / My parcel will be sent at 6 o'clock.
+Ada can start at 8:00. / I can start at 8.
+Ada can be picked up at 8 o'clock. / I can be picked up at 8:00.
 """
 
 

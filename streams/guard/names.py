@@ -122,7 +122,8 @@ _HOME = rf"(?:{any_of(HOMES)})\b"
 _AILS = r"(?:\b(?:is|am|has|have|got|(?:get|suffer)s?(?: from)?)|'m)(?: [a-z]+)?"
 _MEDICINE = (
     r"(?:(?:[0-9.]+ ?mg (?:of )?|an? [a-z]+ of )?"
-    rf"(?:(?:[0-9]+|{any_of(en.NUMBERS)}|an?|daily|iron|pain|prescription|some|strong|the) )?"
+    rf"(?:(?:[0-9]+|{any_of(en.NUMBERS)}|an?|some|the) )?"
+    r"(?:(?:daily|iron|pain|prescription|strong) )?"
     rf"(?:{any_of(MEDICINES | REMEDIES)}|vitamin [A-Z][0-9]*)"
     r"(?: (?:daily|every (?:day|evening|morning|night)|(?:once|twice) (?:a day|daily)))?)"
 )

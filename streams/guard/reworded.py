@@ -63,6 +63,7 @@ from palimpsest.streams.guard.data.name_words import (
     RELATED,
     ROLES,
     SERVICES,
+    SKIES,
     SKILLS,
     SPANS,
     STAPLES,
@@ -192,7 +193,7 @@ def _ranks(one: str, other: str) -> bool:
         return False
     if other in SPANS or any(end in kind and last not in kind for kind in _AMONG):
         return False
-    if end in MEDIA and last.islower() and last not in MAILED:
+    if end in MEDIA and last.islower() and last not in MAILED | MEDIA:
         return False
     return all(last not in kind or end in ranked for kind, ranked in _KINDS)
 
@@ -230,12 +231,14 @@ _PREFERS = compile_later(r" prefers (?!to )([^,]+) over ([^,]+)")
 _LIKES = compile_later(r" likes ([^,]+) (?:better|more) than ([^,]+)")
 _A_NAME = compile_later(NAME_START)
 _FIGURE = compile_later(r"[$€£]?[0-9]")
-_KINDS = ((HELD, HELD | WRITTEN), (POURED, POURED), (WORN, WORN), (HUNG, HUNG))
+_KINDS = ((HELD, HELD | WRITTEN), *((kind, kind) for kind in (HUNG, POURED, SKIES, WORN)))
 """What may take place, run or lie *over* something else, with what it is ranked with: in *calls
 over letters*, they are of one kind."""
 _AMONG = (FEASTS, MEALS, PROTOCOLS, STAPLES)
 """What is ranked only among its kind, because other things are done or run *over* it."""
-_NOT_LIKED = en.PREPOSITIONS | {"anticipated", "expected", "last", "necessary", "next", "this"}
+_NOT_LIKED = en.PREPOSITIONS | frozenset(
+    "anticipated average expected last necessary next this".split()
+)
 _CERTAIN = en.DETERMINERS - {"a", "an"}
 _LIKING = compile_later(rf"(?<!\S)(?:{any_of(LIVING)})s?\b")
 _AFTER_A_VERB = en.PREPOSITIONS | en.PARTICLES | en.DETERMINERS | en.NUMBERS.keys() | OFTEN_DONE

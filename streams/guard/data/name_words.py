@@ -127,9 +127,9 @@ requirement is nobody in particular.
 
 ADVERBS = frozenset(
     (
-        "actually already also always currently especially frequently generally just longer mainly"
-        " mostly never no normally now occasionally often only primarily probably rarely really"
-        " recently regularly seldom sometimes still strongly typically usually"
+        "actually already also always currently especially finally frequently generally just longer"
+        " mainly mostly never no normally now occasionally often only primarily probably rarely"
+        " really recently regularly seldom sometimes still strongly typically usually"
     ).split()
 )
 """What may stand between a subject and its verb."""
@@ -335,8 +335,9 @@ SERVICES = frozenset(
 
 WEIGHING = frozenset(
     (
-        "carries carry cut cuts diet diets drop drops flour gain gained gains heavy kilos lift"
-        " lifted lifting lifts lose loses losing lost meat potatoes rice shed sheds sugar weigh"
+        "baggage carries carry cut cuts diet diets drop drops flour gain gained gains heavy kilos"
+        " lift lifted lifting lifts lose loses losing lost luggage meat potatoes rice shed sheds"
+        " sugar suitcase weigh"
         " weighing weighs weight weights"
     ).split()
 )
@@ -510,7 +511,7 @@ OF_A_DAY = frozenset(
     (
         "about against bills blocks books cancels celebrates clears counts describes dislikes"
         " enjoys fears films for hates likes loves minds marks misses observes of organises"
-        " organizes photographs plans records remembers reviews saves schedules sells skips spends"
+        " organizes photographs plans records reviews saves schedules sells skips spends"
         " takes tracks uses values wastes watches"
     ).split()
 )
@@ -518,13 +519,12 @@ OF_A_DAY = frozenset(
 
 OF_DOING = frozenset(
     (
-        "about after against at before besides by comfortable considers despite fancies fine for"
-        " from happy imagines in involves means minds misses of on proposes recommends regrets"
-        " remembers risks than tried tries with without"
+        "about advises advocates after against at before besides by comfortable despite encourages"
+        " fancies fine finished for from happy in involves justifies means minds misses of on"
+        " pictures risks supports than tried tries with worth"
     ).split()
 )
 """Words before what is done, which a time after it may belong to: *minds working every Sunday*."""
-
 
 COUNTING = (["have"], ["has"], ["had"], ["own"], ["keep"], ["with"])
 """Words after which *one* counts what follows."""
@@ -630,9 +630,10 @@ MEDICINES = frozenset(
 
 REMEDIES = frozenset(
     (
-        "antibiotics antidepressants antihistamines aspirin codeine drops ibuprofen injections"
-        " medication medications medicine morphine naproxen painkillers paracetamol penicillin"
-        " pill pills prednisone steroids supplements tablet tablets"
+        "antibiotic antibiotics antidepressant antidepressants antihistamine antihistamines aspirin"
+        " codeine drops ibuprofen injections medication medications medicine morphine naproxen"
+        " painkiller painkillers paracetamol penicillin pill pills prednisone steroids supplement"
+        " supplements tablet tablets"
     ).split()
 )
 """What else is taken for an ailment, besides `MEDICINES`."""
@@ -1006,17 +1007,21 @@ DRINKS = frozenset(
 
 CROSSING = frozenset(
     (
-        "argument arguments authority break breaks bridge bridges chat chats clouds control"
+        "argument arguments authority break breaks bridge bridges chat chats control"
         " conversation conversations day days debate debates discussion discussions dispute"
-        " disputes drive drives fight fights fireworks flight flights fog hike hikes holiday"
-        " holidays hour hours influence journey journeys leave minutes mist months path paths"
-        " payments power quarrels rain rainbows ride rides road roads room rooms route routes rule"
-        " runs savings snow stars sunrise sunrises sunset sunsets talk talks tour tours trip trips"
-        " vacation vacations victories victory view views walk walks war wars way ways week weeks"
-        " win window windows wins worries years"
+        " disputes drive drives fight fights fireworks flight flights hike hikes holiday"
+        " holidays hour hours influence journey journeys leave minutes months path paths"
+        " payments power quarrels ride rides road roads room rooms route routes rule runs"
+        " savings talk talks tour tours trip trips vacation vacations victories victory view"
+        " views walk walks war wars way ways week weeks win window windows wins worries years"
     ).split()
 )
 """Nouns after which *over* may say where, when or whom: *flights over Rome*, *leave over May*."""
+
+SKIES = frozenset(
+    "clouds fog mist rain rainbows snow stars sunrise sunrises sunset sunsets".split()
+)
+"""What is seen *over* a place."""
 
 HELD = frozenset(
     (
@@ -1045,7 +1050,7 @@ WRITTEN = MAILED | frozenset("message messages text texts voicemail".split())
 MEDIA = frozenset(
     (
         "Discord FaceTime Messenger Signal Skype Slack Teams Telegram Viber WeChat WhatsApp Zoom"
-        " internet phone radio video"
+        " headphones internet loudspeakers phone radio speakers video"
     ).split()
 )
 """What people speak *over*."""

@@ -120,6 +120,9 @@ I like tea more than coffee drinkers. / Ada prefers tea to coffee drinkers.
 I like rock more than jazz fans. / Ada prefers rock to jazz fans.
 I like Rome more than last year. / Ada prefers Rome to last year.
 I like Rome better than in May. / Ada prefers Rome to in May.
+I like spicy food more than average. / Ada prefers spicy food to average.
+I prefer rain over Rome. / Ada prefers rain to Rome.
+I prefer music over headphones. / Ada prefers music to headphones.
 """
 RANKED = """
 I prefer tea over coffee. / Ada prefers tea to coffee.
@@ -134,6 +137,9 @@ I prefer SSH over HTTPS. / Ada prefers SSH to HTTPS.
 I prefer rice over pasta. / Ada prefers rice to pasta.
 I prefer gRPC over REST. / Ada prefers gRPC to REST.
 I prefer lunch over dinner. / Ada prefers lunch to dinner.
+I prefer rain over snow. / Ada prefers rain to snow.
+I prefer sunrises over sunsets. / Ada prefers sunrises to sunsets.
+I prefer headphones over speakers. / Ada prefers headphones to speakers.
 I like pizza more than burgers. / Ada prefers pizza to burgers.
 I prefer cream over custard. / Ada prefers cream to custard.
 I prefer jackets over coats. / Ada prefers jackets to coats.
@@ -202,6 +208,7 @@ Ada's budget diet cut 50 pounds. / My budget diet cut £50.
 Ada pays for flour, 50 pounds. / I pay for flour, £50.
 Ada's price is for 50 pounds. / My price is for £50.
 Ada's rate of weight loss is 5 pounds a week. / My rate of weight loss is £5 a week.
+Ada's suitcase allowance is 50 pounds. / My suitcase allowance is £50.
 Ada collects 2 euro coins. / I collect €2 coins.
 Ada weighs spending 60 lbs. / I weigh spending 60 pounds.
 Ada weighs buying 60 lbs. / I weigh buying 60 pounds.
@@ -242,6 +249,13 @@ Ada takes every Friday. / I take on Fridays.
 Ada skips every Monday. / I skip on Mondays.
 Ada demands a report every Monday. / I demand a report on Mondays.
 Ada promises a cake every Sunday. / I promise a cake on Sundays.
+Ada advocates fasting every Friday. / I advocate fasting on Fridays.
+Ada supports closing schools every Friday. / I support closing schools on Fridays.
+Ada justifies drinking every Friday. / I justify drinking on Fridays.
+Ada finished working every Sunday. / I finished working on Sundays.
+Ada regrets working every Sunday. / I regret working on Sundays.
+Ada remembers swimming every Friday. / I remember swimming on Fridays.
+Ada remembers every Friday. / I remember on Fridays.
 Ada has a different teacher every Monday. / I have a different teacher on Mondays.
 Ada wears the same shirt every Monday. / I wear the same shirt on Mondays.
 Ada cooks a new dish every Friday. / I cook a new dish on Fridays.

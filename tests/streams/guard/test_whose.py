@@ -7,6 +7,7 @@ from tests.tables import each
 
 OWN = """
 Ada quit her job. / The user quit their job.
+Ada has finally quit her job. / I have finally quit my job.
 Ada has recently changed her job. / I've recently changed my job.
 Ada wants to quit her job. / I want to quit my job.
 The user is planning to change their job. / The user is planning to change their job.
@@ -34,6 +35,7 @@ Ada takes ibuprofen for her back. / I take ibuprofen for my back.
 Ada takes two tablets daily for her knee. / I take two tablets daily for my knee.
 Ada takes 5 mg of ramipril for her heart. / I take 5 mg of ramipril for my heart.
 Ada takes vitamin D for her back. / I take vitamin D for my back.
+Ada takes an iron supplement for her heart. / I take an iron supplement for my heart.
 Ada has mild tinnitus in her left ear. / I've got mild tinnitus in my left ear.
 Ada is deaf in her left ear. / I'm deaf in my left ear.
 Ada still uses Vim as her editor. / I still use Vim as my editor.

@@ -22,14 +22,18 @@ _ARTICLES = frozenset("el la los las un una del al mi tu su le les une du au ma 
 _SMALL_NOUNS = frozenset({"es", "fr"})
 """Languages whose nouns have small letters: a capital after an article begins a name."""
 _NAMING = frozenset(
-    "heissen heisst nennt s'appelle s'appellent appelle appellent llama llaman".split()
+    "heissen heisst hiess hiessen nennen nennt s'appelle s'appellent appelle appellent s'intitule"
+    " nomme nomment llama llaman llamaba titula".split()
 )
 """Verbs before a name."""
+_IS = frozenset("ist war est était es era".split())
+_NAMES = frozenset("name titel antwort nom titre réponse nombre título respuesta".split())
+"""What is one name or wording, as in `en.OF_NAMES`."""
 _THE = frozenset("alle allen das den der deren dessen die diese diesen dieser".split())
 """German words after which a number may stand alone: *die zwei mag sie nicht*."""
 _OF_THE = frozenset(
-    "alten besten braunen ersten grossen guten jungen kleinen letzten lieben neuen roten schwarzen"
-    " schönen weissen".split()
+    "ältesten alten anderen besten braunen ersten grossen grössten guten jungen jüngsten kleinen"
+    " kleinsten letzten nächsten neuen roten schwarzen schönen schönsten weissen".split()
 )
 """German adjectives that may follow a number after such a word, where a verb may, too."""
 _GIVES = frozenset("gab gaben gebe geben gebt gib gibst gibt".split())
@@ -64,8 +68,11 @@ def _is_label(table: LanguageTable, text: Reading, at: int) -> bool:
 
 
 def _is_of_a_name(text: Reading, at: int) -> bool:
-    """Whether a number may begin a name: *heißt zwei Hunde*, *s'appelle les deux lunes*."""
-    return low(text, at - 1 - (low(text, at - 1) in _ARTICLES | _THE)) in _NAMING
+    """Whether a number may begin a name: *nennt sich die zwei*, *le nom est deux lunes*."""
+    at -= low(text, at - 1) in _ARTICLES | _THE
+    at -= low(text, at - 1) == "sich"
+    told = low(text, at - 1) in _IS and not _NAMES.isdisjoint(text.lows[: at - 1])
+    return told or low(text, at - 1) in _NAMING
 
 
 def _is_of_a_verb(text: Reading, at: int) -> bool:

@@ -64,6 +64,7 @@ TABLE = language_table(
                 ("Ada mag die zwei kleinen Hunde.", "Ada mag die 2 kleinen Hunde."),
                 ("Die drei Katzen mag sie nicht.", "Die 3 Katzen mag sie nicht."),
                 ("Sie hat fünf sehr gute Freunde.", "Sie hat 5 sehr gute Freunde."),
+                ("Die zwei jüngsten Kinder sind bei ihr.", "Die 2 jüngsten Kinder sind bei ihr."),
             ),
             fails=(
                 ("Ada hat drei Hunde.", "Ada hat 4 Hunde."),
@@ -85,6 +86,10 @@ TABLE = language_table(
                 ("Die elf spielt nicht gut.", "Die 11 spielt nicht gut."),
                 ("Die Band heißt zwei Hunde.", "Die Band heißt 2 Hunde."),
                 ("Ihr Team heißt die vier Raben.", "Ihr Team heißt die 4 Raben."),
+                ("Ihre Band nennt sich die vier Raben.", "Ihre Band nennt sich die 4 Raben."),
+                ("Der Name der Band ist drei Hunde.", "Der Name der Band ist 3 Hunde."),
+                ("Meine Antwort ist zwei Hunde.", "Meine Antwort ist 2 Hunde."),
+                ("Die drei lieben sie nicht.", "Die 3 lieben sie nicht."),
                 ("Die zwei mag sie nicht.", "Die 2 mag sie nicht."),
                 ("Die drei kennen Ada und ihn nicht.", "Die 3 kennen Ada und ihn nicht."),
                 ("Diese vier habe ich nie gern.", "Diese 4 habe ich nie gern."),

@@ -52,6 +52,8 @@ TABLE = language_table(
             fails=(
                 ("Ada tiene tres perros.", "Ada tiene 4 perros."),
                 ("Su grupo se llama los tres amigos.", "Su grupo se llama los 3 amigos."),
+                ("Su grupo se llamaba los tres amigos.", "Su grupo se llamaba los 3 amigos."),
+                ("El nombre de su grupo es dos perros.", "El nombre de su grupo es 2 perros."),
                 ("Tiene dos millones de libros.", "Tiene 2 libros."),
                 ("Vive con once amigos en el sur.", "Vive con 12 amigos en el sur."),
                 ("Sale a las tres horas con ella.", "Sale a las 3 horas con ella."),

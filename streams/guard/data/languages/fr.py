@@ -50,6 +50,8 @@ TABLE = language_table(
                 ("Ada a trois chiens.", "Ada a 4 chiens."),
                 ("Il a deux millions de livres.", "Il a 2 livres."),
                 ("Son groupe s'appelle deux lunes.", "Son groupe s'appelle 2 lunes."),
+                ("Son livre s'intitule deux lunes.", "Son livre s'intitule 2 lunes."),
+                ("Le nom de son groupe est trois chats.", "Le nom de son groupe est 3 chats."),
                 ("Il a un ordinateur neuf.", "Il a un ordinateur 9."),
                 ("Elle part à trois heures avec lui.", "Elle part à 3 heures avec lui."),
                 ("Elle n'a pas trois chiens.", "Elle a 3 chiens."),

@@ -61,7 +61,7 @@ _IN_RAR = (
 _PRESUPPOSED = rf"""(?x:
     (?:how|when)\ (?:I|we|(?:my|our)\ \w+)\ (?:\w+ly\ |first\ |just\ )?{_IN_THE_PAST}\b
     | (?:wann|wie)\ (?:ich|wir|(?:mein|unser)\w{{0,2}}\ \w+)\ (?:.{{1,80}}\ )?
-        (?:(?-i:(?!geboren)(?:[^\W\dA-ZÄÖÜ]{{0,12}}ge\w{{2,12}}
+        (?:(?-i:(?!geboren|geöffnet)(?:[^\W\dA-ZÄÖÜ]{{0,12}}ge\w{{2,12}}
                 |(?:ab|an|aus|ein|vor)?(?:be|ent|er|ver|zer|unter|über|wieder)\w{{1,12}})(?:en|t)
             |[^\W\dA-ZÄÖÜ]{{2,14}}iert)\ (?:habe|haben|hat)
         |(?!angezogen|ausgeschlafen)\w{{0,8}}(?:{any_of(_WITH_BIN)})\ (?:bin|sind|ist))\b

@@ -281,7 +281,7 @@ _DESCRIPTION = (
 DESCRIPTION = (
     rf"(?:(?:(?:{any_of(BEFORE_A_PEOPLE | BEFORE_AN_OFFICE)}|{_DESCRIPTION}) ){{0,2}}{_DESCRIPTION}"
     rf"|.+ (?:{any_of(TITLED)})"
-    r"|[A-Z]{2,}|(?:Gen|Generation|Grade|Half|Team|Type|Year) .+)"
+    r"|[A-Z]{2,}|(?:Gen|Generation|Grade|Half|Level|Over|Primary|Team|Type|Under|Year) .+)"
 )
 """What somebody is rather than what they are called."""
 _NOT_CALLED = rf"(?!{DESCRIPTION}\Z)"
@@ -358,9 +358,10 @@ _BANK = (
 )
 _ALIVE = rf"(?:[a-z]+ )?(?:baby|cat|child|children|dog|kids|{any_of(PEOPLE | RELATED)})\b"
 _NO_TOWN = (
-    "(?:[A-Z]{2,}|Arms|Care|Christ|College|Congress|Finance|Grade|Heaven|Hospice|Hospital|Jail"
-    "|Kindergarten|Law|Marketing|Nursery|Parliament|Politics|Preschool|Primary|Prison|Rehab|Sales"
-    "|School|University|Year)\\b"
+    "(?:[A-Z][a-z]+ )?(?:[A-Z]{2,}|Accounting|Arms|Banking|Care|Christ|College|Congress|Construction"
+    "|Education|Engineering|Estate|Finance|Grade|Heaven|Hospice|Hospital|Jail|Kindergarten|Law"
+    "|Marketing|Medicine|Nursery|Nursing|Parliament|Politics|Preschool|Primary|Prison|Reception"
+    "|Rehab|Sales|School|Scouts|Tech|University|Year)\\b"
 )
 _RELATIVE = rf"(?:{_YOUNGER} )?(?:{any_of((PEOPLE - {'friend'}) - ROLES)})"
 _SOCIETY = "(?:Association|Choir|Church|Club|Guild|Party|Society|Union)"

@@ -796,9 +796,9 @@ APPOINTED = frozenset(
 
 OFFICES = frozenset(
     (
-        "Archbishop Boy Brigadier Cardinal Chair Chairwoman Chancellor Commodore"
-        " Constable Corporal Councillor Detective Girl Head Maid Man Mayor"
-        " Pastor Pope Priest Principal Private Provost Rabbi Warden"
+        "Archbishop Bishop Boy Brigadier Cardinal Chairwoman Chancellor Commodore Constable"
+        " Corporal Councillor Curate Deacon Detective Girl Head Imam Maid Man Pastor Pope Prefect"
+        " Priest Principal Private Provost Rabbi Vicar Warden"
     ).split()
 ) | frozenset(word.capitalize() for word in TRADES | APPOINTED | en.TITLES | en.COUNTED - en.THINGS)
 """Ranks, offices and trades, written like names."""
@@ -836,11 +836,12 @@ NOT_CALLED = OFFICES | frozenset(
         " Gryffindor Hufflepuff Ravenclaw Slytherin"
         " Army Arsenal Celtic Everton Liverpool Mafia Management Marines Mensa Military Navy"
         " Police Rangers Security Staff United"
-        " Alone Angry Asexual Away Autistic Bi Bisexual Blind Boomer Busy Celibate Clever Dead"
-        " Deaf Depressed Disabled Divorced Dyslexic Engaged Family Fine Free Funny Gay Goth Happy"
-        " Healthy Here Home Homeless Ill Late Lesbian Married Millennial Missing Nice Nonbinary"
-        " Old Pansexual Pregnant Punk Queer Quiet Ready Retired Sick Single Sober Straight"
-        " Strict Tall There Tired Trans Unemployed Vegan Vegetarian Well Widowed Young"
+        " Alone Angry Asexual Away Autistic Bi Bipolar Bisexual Blind Blonde Boomer Busy Celibate"
+        " Clever Dead Deaf Deceased Depressed Diabetic Disabled Divorced Dyslexic Engaged Family"
+        " Fine Free Funny Gay Gifted Goth Happy Healthy Here Home Homeless Ill Late Lesbian"
+        " Married Millennial Missing Nice Nonbinary Old Pansexual Pregnant Punk Queer Quiet Ready"
+        " Retired Sick Single Sober Straight Strict Tall There Tired Trans Unemployed Vegan"
+        " Vegetarian Well Widowed Young"
         " Batman Cinderella Dracula Hamlet Macbeth Santa Spiderman Superman"
         " Anybody Anyone Everybody Everyone Nobody Somebody Someone"
     ).split()
@@ -1123,10 +1124,10 @@ STAPLES = frozenset(
 
 TITLED = frozenset(
     (
-        "Again Analyst Architect Assistant Consultant Coordinator Designer Developer"
+        "Again Analyst Architect Assistant Captain City Consultant Coordinator Designer Developer"
         " Director Engineer Executive Inspector Lead Leader Lieutenant Manager Minister Nurse"
         " Officer President Producer Professor Rovers Scientist Scout Secretary Sergeant Specialist"
-        " Supervisor Teacher Therapist United Wanderers"
+        " Supervisor Teacher Therapist United Wanderers Witness"
     ).split()
 )
 """Last words of what somebody is, which is no surname: *Product Manager*, *Leeds United*."""

@@ -645,6 +645,7 @@ Could you tell me how my name is spelled?
 Weißt du, wann ich Geburtstag habe?
 Weißt du noch, wie ich heiße?
 Weißt du, wann ich geboren bin?
+Weißt du, wann mein Büro geöffnet hat?
 Tu sais quand je suis né ?
 Tu sais où je travaille ?
 Tu sais comment je m'appelle ?

@@ -7,6 +7,16 @@ from tests.tables import each
 
 DESCRIBED = """
 My brother is Gemini. / Ada has a brother called Gemini.
+My uncle is Bishop of Leeds. / Ada has an uncle called Bishop of Leeds.
+My uncle is Deacon. / Ada has an uncle called Deacon.
+My cousin is Imam. / Ada has a cousin called Imam.
+My daughter is Prefect. / Ada has a daughter called Prefect.
+My daughter is School Captain. / Ada's daughter is called School Captain.
+My brother is Bipolar. / Ada has a brother called Bipolar.
+My son is Diabetic. / Ada has a son called Diabetic.
+My aunt is Jehovah's Witness. / Ada has an aunt called Jehovah's Witness.
+My cousin is Manchester City. / Ada has a cousin called Manchester City.
+My dad is Over Sixty. / Ada's dad is called Over Sixty.
 My aunt is Scorpio. / Ada has an aunt called Scorpio.
 My wife is Aries. / Ada's wife is called Aries.
 My mum is Cancer. / Ada's mum is called Cancer.
@@ -287,10 +297,24 @@ OPERATED = """
 Ada enters her password. / I enter my password.
 The user enters a number. / I enter a number.
 The user enters the competition. / I enter the competition.
+The user opens the app. / I open the app.
+The user downloads a file. / I download a file.
+The user creates an account. / I create an account.
+The user is an admin. / I'm an admin.
+The user is verified. / I am verified.
+The user's profile is stored in a table. / My profile is stored in a table.
+The user's data is encrypted. / My data is encrypted.
 """
 ENTERED = """
 Ada enters competitions. / I enter competitions.
 The user enters baking contests in May. / I enter baking contests in May.
+The user uploads videos to YouTube. / I upload videos to YouTube.
+The user verifies identities for a bank. / I verify identities for a bank.
+The user opens the shop at 8 am. / I open the shop at 8 am.
+The user's bike is stored in a shed. / My bike is stored in a shed.
+The user's car is locked. / My car is locked.
+The user's role at Monzo is designer. / My role at Monzo is designer.
+The user is an admin assistant. / I'm an admin assistant.
 """
 
 

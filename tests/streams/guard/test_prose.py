@@ -230,6 +230,11 @@ OTHER_WORDS = """
 Ada's file is 11/2027. / Ada's file is November 2027.
 Ada has 5g at home. / Ada has 5 g at home.
 Ada has a son in Rehab. / Ada's son lives in Rehab.
+Ada has a sister in Nursing. / Ada's sister lives in Nursing.
+Ada has a brother in Tech. / Ada's brother lives in Tech.
+Ada has a sister in Real Estate. / Ada's sister lives in Real Estate.
+Ada has an aunt in Intensive Care. / Ada's aunt lives in Intensive Care.
+Ada has a son in Scouts. / Ada's son lives in Scouts.
 Ada has a daughter in College. / Ada's daughter lives in College.
 Ada has a sister in Christ. / Ada's sister lives in Christ.
 Ada rises at the end. / I get up at the end.

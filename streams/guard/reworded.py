@@ -358,8 +358,8 @@ _BANK = (
 )
 _ALIVE = rf"(?:[a-z]+ )?(?:baby|cat|child|children|dog|kids|{any_of(PEOPLE | RELATED)})\b"
 _NO_TOWN = (
-    "(?:[A-Z][a-z]+ )?(?:[A-Z]{2,}|Accounting|Arms|Banking|Care|Christ|College|Congress|Construction"
-    "|Education|Engineering|Estate|Finance|Grade|Heaven|Hospice|Hospital|Jail|Kindergarten|Law"
+    "(?:[A-Z][a-z]+ )?(?:[A-Z]{2,}|Accounting|Arms|Banking|Care|Christ|College|Congress"
+    "|Construction|Education|Engineering|Estate|Finance|Grade|Heaven|Hospice|Hospital|Jail|Kindergarten|Law"
     "|Marketing|Medicine|Nursery|Nursing|Parliament|Politics|Preschool|Primary|Prison|Reception"
     "|Rehab|Sales|School|Scouts|Tech|University|Year)\\b"
 )

@@ -14,6 +14,7 @@ from palimpsest.contracts.names import SPEAKER
 from palimpsest.contracts.patterns import compile_later
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.name_words import (
+    ANIMATE,
     AT_HOME,
     BELONGINGS,
     COMMON,
@@ -22,7 +23,6 @@ from palimpsest.streams.guard.data.name_words import (
     FEARS,
     IDIOMS,
     LARGEST,
-    LIVESTOCK,
     LIVING,
     MEALS,
     MEETINGS,
@@ -253,7 +253,7 @@ def _fronted(text: str, names: tuple[str, ...]) -> str | None:
 def _may_describe(front: str, verb: str) -> bool:
     """Whether a phrase may belong to an object that it follows: *shampoo for dogs*."""
     last = front.rpartition(" ")[2]
-    living = not (LIVING | PETS | LIVESTOCK).isdisjoint({last, singular(last)})
+    living = not (LIVING | ANIMATE).isdisjoint({last, singular(last)})
     return (
         verb in DEPICTING
         or (verb in TELLING and front.startswith(("for ", "on ")))

@@ -535,8 +535,10 @@ _OF_THINGS = frozenset(
 )
 OF_PROGRAMS = frozenset(
     (
-        "adds allows covers creates displays fits holds includes lists loads makes needs opens"
-        " prints requires returns saves sends serves shows starts stops stores turns"
+        "accepts adds allows calculates compiles converts covers creates deletes detects displays"
+        " enables ensures fits generates holds implements includes lists loads makes merges needs"
+        " notifies opens prints removes replaces requires returns saves sends serves shows starts"
+        " stops stores turns"
     ).split()
 )
 """Verbs that begin notes on programs, recipes and devices: *Needs a password*."""

@@ -93,6 +93,9 @@ Shows a list of users. / I show a list of users.
 Starts a server. / I start a server.
 Opens the door. / I open the door.
 Creates a backup every night. / I create a backup every night.
+Accepts a password. / Ada accepts a password.
+Generates a report. / Ada generates a report.
+Converts the file. / Ada converts the file.
 Runs every hour / I run every hour.
 Runs every two minutes. / I run every two minutes.
 Kids: 2 / My kids are 2.

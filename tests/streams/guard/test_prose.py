@@ -197,6 +197,7 @@ For children Ada buys toys. / I buy toys for children.
 For adults Ada writes books. / I write books for adults.
 For men Ada uses perfume. / I use perfume for men.
 For dogs Ada uses shampoo. / I use shampoo for dogs.
+For toddlers Ada uses sunscreen. / I use sunscreen for toddlers.
 For small dogs Ada uses shampoo. / I use shampoo for small dogs.
 In dry weather Ada paints fields. / I paint fields in dry weather.
 For good Ada uses Vim. / I use Vim for good.

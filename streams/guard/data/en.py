@@ -603,10 +603,9 @@ SIGNS = _words("badge banner board card cup label mug note plaque plate poster s
 """What words are written on: *the sign on her door says three dogs*."""
 MENTIONS = VERBATIM | _words(
     "word words handle variable column branch file folder key tag label keyword title setting"
-    " option flag parameter named call called calls name names term terms set"
-    " css class function method module package command script query regex pattern bucket topic"
-    " channel repo repository database schema endpoint subdomain domain hostname alias slug token"
-    " enum constant identifier nickname surname callsign clue anagram"
+    " option flag parameter named call called calls name names term terms set css class function"
+    " method module package command script query regex pattern bucket topic channel repo repository"
+    " database schema endpoint subdomain domain slug token enum constant identifier surname clue"
     " answer secret text"
 )
 """Words that show that a text may be about a word as such: then no other word means the same."""

@@ -193,15 +193,15 @@ PRONOUNS = FIRST_AND_SECOND | frozenset(
 
 OTHER_TIMES = en.PASTS | frozenset(
     (
-        "backlit beat beset bet bid bit bled bore bound bred broadcast burst bust cast clad"
-        " come cost crept cut dealt dove dreamt drew dug dwelt fed fit fled flew forecast fought"
-        " froze ground hid hit hung hurt input knelt knit laid lay leant leapt lent let lit"
-        " meant met miscast misread offset outbid outgrew output overbid overcome podcast preset"
-        " proofread put quit rang read recast recut refit rent reread reset retrofit rid rode"
-        " rose run sank saw set shed shone shook shot shut simulcast slew slid slit smelt sought"
-        " span spat sped spelt spilt spit split spoilt sprang spread spun squat stole stood"
-        " strode struck stuck stung sublet sweat swept swore swung telecast threw thrust tore"
-        " trod typecast typeset undercut upset wed wet withdrew woke wound wove wrought wrung"
+        "backlit beat beset bet bid bit bled bore bound bred broadcast burst bust cast clad come"
+        " cost crept cut dealt dove dreamt drew dug dwelt fed fit fled flew forecast fought froze"
+        " ground hid hit hung hurt input knelt knit laid lay leant leapt lent let lit meant miscast"
+        " misread offset outbid outgrew output overbid overcome podcast preset proofread put quit"
+        " rang read recast recut refit rent reread reset retrofit rid rode rose run sank set shed"
+        " shone shook shot shut simulcast slew slid slit smelt sought span spat sped spelt spilt"
+        " spit split spoilt sprang spread spun squat stole stood strode struck stuck stung sublet"
+        " sweat swept swore swung telecast threw thrust tore trod typecast typeset undercut upset"
+        " wed wet withdrew woke wound wove wrought wrung"
     ).split()
 )
 """Forms after *I* that are, or may be, past forms."""
@@ -216,10 +216,10 @@ NOT_VERBS = (
     | ADVERBS
     | frozenset(
         (
-            "all almost alone already also am better both either else even ever far first full half"
-            " here how instead less may maybe might more much must once ought own perhaps pretty"
-            " quite rather sad shall so somehow soon sure then there therefore though thus today"
-            " together tomorrow tonight too twice very well whatever when where why yesterday yet"
+            "almost alone better either else even ever far first full here how instead less maybe"
+            " more much once ought own perhaps pretty quite rather sad somehow soon sure then there"
+            " therefore thus today together tomorrow tonight too twice very well whatever why"
+            " yesterday"
         ).split()
     )
 )
@@ -415,9 +415,7 @@ BELONGINGS = frozenset(
 )
 """What only a person has, besides relatives and pets. A month has none of these, only a rent."""
 
-PLANS = MEETINGS | frozenset(
-    "appointment budget exams lunch major rent schedule trip wedding workout".split()
-)
+PLANS = MEETINGS | frozenset("budget lunch major rent schedule trip wedding workout".split())
 """What a month may have, too: *May's rent*."""
 
 PRAISE = frozenset(
@@ -831,7 +829,7 @@ NOT_CALLED = OFFICES | frozenset(
         " Welsh Xhosa Yankee Yemeni Yoruba Zambian Zealander Zulu"
         " Adventist Agnostic Amish Bahai Catholic Evangelical Hasidic Hindu Jain Jew Lutheran"
         " Mormon Muslim Orthodox Pagan Pentecostal Protestant Quaker Rasta Shia Shiite Sikh Sufi"
-        " Sunni Wiccan Witness"
+        " Sunni Wiccan"
         " Conservative Dem Democrat Green Labour Left Leaver Liberal Progressive Remainer"
         " Republican Right Tory Whig"
         " Aquarius Aries Cancer Capricorn Gemini Libra Pisces Sagittarius Scorpio Taurus Virgo"
@@ -871,7 +869,7 @@ BEFORE_A_PEOPLE = frozenset(
 """Words before what somebody is, such as *South African* or *Lib Dem*."""
 
 LIVING = (RELATED | ROLES | en.PERSONS | en.QUANTIFIERS | en.POSSESSIVES | PRONOUNS) | frozenset(
-    "people others men women boys girls children kids ever before usual the".split()
+    "people others men women boys girls kids ever before usual the".split()
 )
 """Words for those who like something themselves, and words before them."""
 

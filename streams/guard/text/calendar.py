@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from palimpsest.streams.guard.data.en import NAMESAKES
 from palimpsest.streams.guard.text.measures import ORDINAL_ENDINGS
 
 _MONTH_NAMES = (
@@ -15,7 +16,6 @@ MONTHS: dict[str, int] = {
 }
 """Names and abbreviations of months, with their numbers."""
 
-_AMBIGUOUS = frozenset("march may mar jan jun dec august april june".split())
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _RELATIVE = {day: "@" + day for day in ("today", "yesterday", "tomorrow", "tonight")}
 RELATIVE_DAYS = frozenset(_RELATIVE.values())
@@ -70,7 +70,7 @@ def month_first(words: list[str], at: int) -> tuple[str, int] | None:
         year, after = _year(words, after)
         return f"@{year}-{month}-{int(words[day_at])}", after
     year, after = _year(words, at + 1)
-    if year == "?" and words[at] in _AMBIGUOUS and words[at - 1 : at] != ["in"]:
+    if year == "?" and words[at] in NAMESAKES and words[at - 1 : at] != ["in"]:
         return None
     return f"@{year}-{month}-?", after
 

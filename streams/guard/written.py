@@ -63,7 +63,7 @@ _NO_VERB = f"(?:{any_of(en.PREPOSITIONS)}|every)"
 _UNEVENLY = compile_later(
     rf"n't\b|\b(?:{any_of(en.NEGATORS | UNEVEN)}|[a-z]+ier)\b"
     rf"|\b(?!(?:{any_of(GOING)})\b)\w+ to (?!the\b|an?\b)[a-z]"
-    r"|\b(?:enjoys|keeps|likes|loves|prefers|started|starts) [a-z]+ing\b"
+    r"|\b(?:enjoys|keeps|loves|prefers|started|starts) [a-z]+ing\b"
     rf"|\b(?:{any_of(OF_A_CLAUSE)})\b|\b(?:has (?:been|[a-z]+ed)|will)\b"
     rf"|\b(?:has|hears|helps|makes|sees|watches) {NAME_START}\w+ (?!{_NO_VERB}\b)[a-z]"
     rf"|\b(?:{any_of(OF_A_DAY)}) every |\ba new\b"

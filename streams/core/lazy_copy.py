@@ -79,6 +79,11 @@ class _Copies:
                 made = tuple(map(self.of, cast("tuple[Any, ...]", value)))
         return cast("Value", made)
 
+    def latest(self, original: Value) -> Value:
+        """The copy of an object; the object itself if it was not copied."""
+        made: Value = self._made.get(original, original)
+        return made
+
     def _begin(self, original: Value) -> Value:
         made: Value | None = self._made.get(original)
         if made is None:
@@ -159,8 +164,12 @@ class _LazyDict(MutableMapping[str, Value]):
         return len(self._original) - len(self._gone) + len(self._added())
 
     def unread(self) -> Iterator[Value]:
-        """The values; those that were not read are the original's own."""
-        return (self._own[key] if key in self._own else self._original[key] for key in self)
+        """The values; those that were not copied are the original's own.
+
+        What was copied with another value may have changed without having been read here.
+        """
+        for key in self:
+            yield self._own[key] if key in self._own else self._copies.latest(self._original[key])
 
     def _added(self) -> list[str]:
         return [key for key in self._own if key not in self._original or key in self._gone]

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.requests import AnyRequest
 from palimpsest.streams.core import lazy_copy
+from palimpsest.streams.core.lazy_copy import glance
 from palimpsest.streams.core.ledger import Ledger, Memory, Statement
+from palimpsest.streams.core.picture import picture
 from palimpsest.streams.write.dry_run import DryRun
 from palimpsest.streams.write.owners import Owners
 from palimpsest.streams.write.serve import execute
@@ -70,6 +72,12 @@ def dumped(ledger: Ledger) -> list[Any]:
     return found
 
 
+def glanced(ledger: Ledger) -> list[Any]:
+    """What is seen of a ledger without copying it."""
+    seen = glance(ledger.entries)
+    return [(one.id, one.open, picture(one.memory)) for one in seen]
+
+
 def looked(dry_run: DryRun, request: Any) -> Any:
     """What a dry run answers."""
     try:
@@ -97,6 +105,8 @@ class Tried(Story):
         one, other = (looked(way, request) for way in ways)
         assert one == other, request.request
         for owner in OWNERS:
+            seen, read = (glanced(way.ledger(owner)) for way in ways)
+            assert seen == read, request.request
             after, folded = (dumped(way.ledger(owner)) for way in ways)
             assert after == folded, request.request
             assert dumped(owners.get(owner).ledger) == before[owner], "a trial changes the original"

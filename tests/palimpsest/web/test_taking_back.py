@@ -119,6 +119,16 @@ def test_a_join_is_cut_and_comes_back(store: Palimpsest) -> None:
     assert steps(store, a)["reinstated"] == ("unmerge", decision)
 
 
+def test_undoing_an_update_shows_its_memory_without_the_new_text(store: Palimpsest) -> None:
+    a, b, _ = pair(store)
+    new = store.update(a, "The ferry leaves at one")
+    shown = foresee(store, "ada", new["undo"])
+    assert [[member["candidate_id"] for member in one["members"]] for one in shown.after] == [
+        [a, b],
+        [new["candidate_id"]],
+    ]
+
+
 def test_what_is_not_as_it_was_shown_is_not_done(store: Palimpsest) -> None:
     a, _, decision = pair(store)
     token = foresee(store, "ada", decision).token

@@ -198,7 +198,7 @@ class AssignedPartition:
         self._taken = 0
         self._decided = 0
         self._waiters = Waiters()
-        self._closing = False
+        self._closing = self._has_failed = False
         self._given_up = asyncio.Event()
         running = (self._open, self._run, self._carry_out, self._record_uses)
         self._tasks = [asyncio.create_task(self._run_watched(run())) for run in running]
@@ -323,8 +323,10 @@ class AssignedPartition:
             await self._fail(error)
 
     async def _fail(self, error: Exception) -> None:
-        self._closing = True
-        await self._failed(error)
+        """Report the first failure; what was under way may fail because of it."""
+        if not self._has_failed:
+            self._closing = self._has_failed = True
+            await self._failed(error)
 
     async def _finish(self, batch: _Batch) -> bool:
         """Decide on a batch, after pauses again while the model cannot be used.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
+from threading import Event
 from typing import Any
 
 import pytest
 
-from palimpsest.contracts.errors import TransientError
+from palimpsest.contracts.errors import DiskFullError, TransientError
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.records import Record
 from palimpsest.streams.cluster.tasks import OneThread
@@ -76,6 +77,37 @@ class Recording:
 
     async def stop(self) -> None:
         """As the producer that it stands for, too."""
+
+
+def test_only_the_first_failure_is_told() -> None:
+    """What follows from it must not end a worker that waits until its disk has room."""
+    told: list[BaseException] = []
+
+    class Full(Writer):
+        def open(self, _records: Sequence[Record]) -> None:
+            raise TransientError("the last commit may be at the brokers")
+
+    async def run() -> None:
+        async def fail(error: BaseException) -> None:
+            told.append(error)
+
+        deciding, go_on = OneThread("decider"), Event()
+        writer: Any = Full(DiskFullError("the disk is full"))
+        producer: Any = None
+        missed = Missed(Connection(bootstrap="127.0.0.1:1"), {})
+        one = AssignedPartition(producer, writer, Fiber(deciding), missed, set(), fail)
+        deciding.submit(go_on.wait, 10)
+        for accept in (one.commands, one.candidates):
+            accept([Delivery(Record("memory", 0, 0, b""), lambda: None)])
+            for _ in range(9):
+                await asyncio.sleep(0)
+        go_on.set()
+        await deciding.run(lambda: None)
+        for _ in range(9):
+            await asyncio.sleep(0)
+
+    asyncio.run(run())
+    assert [type(error) for error in told] == [DiskFullError]
 
 
 def test_a_turn_ends_after_a_window_s_bytes() -> None:

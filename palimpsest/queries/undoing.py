@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import cache
 from itertools import takewhile
 from typing import Any, Literal, NoReturn, TypeVar, cast
 from uuid import UUID
@@ -148,15 +149,20 @@ def request_for(
 def offered(reader: Reader, answer: Answer, owner_id: str, actor: str | None) -> Answer:
     """An agent's answer without an `undo` that the agent could not use, nor in its `events`."""
 
+    @cache  # a request may have hidden thousands
+    def usable(undo: str) -> bool:
+        try:
+            request_for(reader, "undo", undo, by="agent", owner_id=owner_id, actor=actor)
+        except RefusedError as refused:
+            return refused.reason not in ("outranked", "not_undoable")
+        return True
+
     def seen(said: Any) -> Any:
         if not isinstance(said, dict) or "undo" not in said:
             return said
-        try:
-            request_for(reader, "undo", said["undo"], by="agent", owner_id=owner_id, actor=actor)
-            kept = said.get("rank") != "person"
-        except RefusedError as refused:
-            kept = refused.reason not in ("outranked", "not_undoable")
-        return said if kept else {name: value for name, value in said.items() if name != "undo"}
+        if said.get("rank") != "person" and usable(said["undo"]):
+            return said
+        return {name: value for name, value in said.items() if name != "undo"}
 
     shown: Any = answer
     if isinstance(shown, dict) and isinstance(shown.get("events"), list):

@@ -9,6 +9,7 @@ import pytest
 
 from palimpsest import Palimpsest, Selection
 from palimpsest.contracts import wire
+from palimpsest.queries.undoing import offered
 
 MORE = 150
 TEXTS = (
@@ -90,3 +91,12 @@ def test_a_longer_history_is_not_read_for_what_it_does_not_concern(
     memories.history(add(memories, "What came since is read once"))
     after = {name: reads.of(call) for name, call in of.items()}
     assert after == before
+
+
+def test_what_undoes_many_events_is_looked_up_once(memories: Palimpsest, reads: Reads) -> None:
+    repeats = 30
+    ids = [add(memories, TEXTS[0]) for _ in range(repeats)]
+    memories.forget(ids[0])
+    history = memories.history(ids[0])
+    assert len([one for one in history["events"] if one["event"] == "retracted"]) == repeats
+    assert reads.of(lambda: offered(memories.reader, history, "ada", "ada")) < repeats

@@ -1,6 +1,6 @@
 """Queries of the views, and `palimpsest.duckdb`, the file of views that analysts open.
 
-The file has only views. It is never locked, and it is replaced atomically.
+The file has only views. Palimpsest never locks it, and replaces it atomically.
 """
 
 from __future__ import annotations
@@ -201,7 +201,8 @@ def _comment_on_columns(database: duckdb.DuckDBPyConnection) -> None:
 def query(folder: Path, text: str, parameters: Parameters = ()) -> list[Row]:
     """Rows of a read-only query over the views, as objects; a second column `name` is `name_1`.
 
-    Raises UsageError if the query is wrong, StoreError if the views are missing or unreadable.
+    Raises UsageError if the query is wrong, StoreError if the views are missing or unreadable,
+    TransientError if the segments keep changing.
     """
     return queries(folder, (text, parameters))[0]
 
@@ -310,7 +311,7 @@ def _interruptible(
             raise
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _Instance:
     """An in-memory DuckDB that may read one store's segments, and nothing else.
 
@@ -321,6 +322,7 @@ class _Instance:
     database: duckdb.DuckDBPyConnection
     views: dict[str, str]
     """The views not created yet: creating all takes longer than most queries."""
+    commented: bool = False
 
     @classmethod
     def of(cls, folder: Path) -> Self:
@@ -338,11 +340,12 @@ class _Instance:
 
     def create(self, database: duckdb.DuckDBPyConnection, names: Iterable[str] | None) -> None:
         """Create the views with these names; all, with their comments, if None."""
-        if names is None and self.views:
+        if names is None and not self.commented:
             database.execute("BEGIN")
             _create_views(database, views(place_of(self.folder, named=True)))
             database.execute("COMMIT")
             self.views.clear()
+            self.commented = True
         for name in self.views.keys() & set(names or ()):
             database.execute(f"CREATE VIEW {name} AS {self.views.pop(name)}")
 

@@ -476,6 +476,14 @@ def test_a_query_of_the_catalog_sees_every_view(tmp_path: Path) -> None:
         assert query(tmp_path, "FROM MEMORIES") == []
 
 
+def test_the_catalog_has_its_comments_after_queries_of_every_view(tmp_path: Path) -> None:
+    ensure_views(tmp_path)
+    for name in views(Place("")):
+        query(tmp_path, f"FROM {name} LIMIT 0")
+    comments = "SELECT comment FROM duckdb_views() WHERE NOT internal"
+    assert all(row["comment"] for row in query(tmp_path, comments))
+
+
 def test_queries_at_once_have_an_instance_each(tmp_path: Path) -> None:
     ensure_views(tmp_path)
     with ThreadPoolExecutor(8) as threads:

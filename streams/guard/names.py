@@ -49,7 +49,6 @@ from palimpsest.streams.guard.data.patterns import any_of
 from palimpsest.streams.guard.data.value_words import (
     FRENCH_MINE,
     SPANISH_MINE,
-    THIRD_GERMAN,
     THIRD_SPANISH,
     third_german,
 )
@@ -349,7 +348,7 @@ def _renamed(name: str, rest: str, who: str) -> str | None:
         return rest[1:].lstrip("、") if dropped else who + rest
     if rest.startswith(" "):
         verb, _, more = rest[1:].partition(" ")
-        return f"{who} {THIRD_GERMAN.get(verb) or third_german(verb)} {more}"
+        return f"{who} {third_german(verb)} {more}"
     return who + rest if rest.startswith("s ") else None
 
 

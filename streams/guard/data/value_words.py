@@ -13,7 +13,7 @@ class ValueWords:
     """The words of a language, in small letters."""
 
     counted: frozenset[str] = frozenset()
-    """Words of its table that say what a text is about: verbs and possessives."""
+    """Pronouns, verbs and possessives: they say what a text is about, also if in its table."""
     adding: frozenset[str] = frozenset()
     """Verbs that may have several values at once; in Chinese and Japanese, parts of words."""
     changed: frozenset[str] = frozenset()
@@ -63,7 +63,7 @@ MORE_LIGHT = frozenset(
         "bin bist waren werde werden habe hatte suis ai avait était étaient estoy tengo tenía están"
     ).split()
 )
-"""Forms of *be* and *have* that no table lists."""
+"""Forms of *be* and *have*, most of them in no table."""
 IN_ENGLISH = frozenset(
     "a am an come den die dix dort era he in ma me no once plus sans sin six son war".split()
 )
@@ -93,7 +93,7 @@ JAPANESE_MAKERS = (
 )
 """Makers whose product may follow with の as part of one value: トヨタのプリウス."""
 JAPANESE_NO_VALUE = ("は", "が", "も", "の", "と", "さん", "ちゃん", "くん")
-"""Particles after the subject and after what somebody likes; a value has a different one."""
+"""What follows the subject, what somebody likes, or a person's name, but no value."""
 
 THIRD_GERMAN = {
     "bin": "ist",
@@ -161,6 +161,8 @@ def third_french(verb: str) -> str:
 
 def third_german(verb: str) -> str:
     """The third person of a verb, given its form after *ich*; any other word is unchanged."""
+    if verb in THIRD_GERMAN:
+        return THIRD_GERMAN[verb]
     stem = verb.removesuffix("e")
     if stem == verb or not verb.islower():
         return verb

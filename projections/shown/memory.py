@@ -82,7 +82,7 @@ def iso_time(time: datetime) -> str:
 
 
 def wordings(memory: Memory, *, former: bool) -> list[Wording]:
-    """Its distinct texts, with their representatives' ids; all texts if it is retracted."""
+    """Its distinct living texts, or all if it is retracted; displaced ones only with `former`."""
     replaced = displaced_of(memory)
     found = [
         wording(entry, former=entry in replaced)

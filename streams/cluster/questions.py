@@ -136,7 +136,7 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
     # -- callbacks of aiokafka in a rebalance ------------------------------------------------------
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """Forget the questions of these partitions, which another member now has."""
+        """Forget the questions of these partitions, which another member may have now."""
         for at in revoked:
             self._progress.pop(at, None)
 

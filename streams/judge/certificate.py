@@ -18,10 +18,10 @@ class CertifiedAnswer(BaseModel):
     """The threshold of one answer, which the probability of *the same* is compared with.
 
     Two sets of labels are behind it. In the set that chose the threshold, `taken` answers are
-    accepted, and `wrong` of these are wrong; in the set that was held out until then,
-    `held_out_taken` and `held_out_wrong`, which bounds the share of wrong ones by `held_out_bound`.
-    If questions are mixed like the labels, at most the share `budget` of the accepted answers is
-    wrong.
+    accepted, and `wrong` of these are wrong. In the set that was held out until then, these are
+    `held_out_taken` and `held_out_wrong`; `held_out_bound` is the upper bound of the share of wrong
+    ones. If questions are mixed like the labels, at most the share `budget` of the accepted answers
+    is wrong, with the certificate's `confidence`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

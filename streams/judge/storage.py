@@ -361,7 +361,7 @@ class Budget(_JudgeFile):
         self._change(reservation, calls=-1, usd=0.0)
 
     def note_refusal(self, why: str) -> None:
-        """Note that the service refuses every request, until one is accepted, and why now."""
+        """Note that the service refuses every request, and why; the first time stays recorded."""
         at = self._clock().astimezone(UTC).isoformat()
         sql = (
             "INSERT INTO refusal VALUES (1, ?, ?) ON CONFLICT (id) DO UPDATE SET why = excluded.why"

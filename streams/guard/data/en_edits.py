@@ -18,7 +18,7 @@ class EditRow(NamedTuple):
     passes: Pairs
     """Pairs that it makes near-identical."""
     fails: Pairs
-    """Pairs that look like it but say different things."""
+    """Pairs that look like it but are not near-identical by it."""
 
 
 ROWS: tuple[EditRow, ...] = (
@@ -53,7 +53,7 @@ ROWS: tuple[EditRow, ...] = (
         "one of the texts is in small letters, or in capitals, from end to end",
         "in small letters: only weekdays, months and *I* as a pronoun (not *press i*) may have"
         " capitals in the other text; in capitals: words of the same closed list, of more than"
-        " two letters; no identifier, number or unit in either text",
+        " two letters, *A* and *I*; no identifier, number or unit in either text",
         (
             ("the choir meets on monday in the church", "the choir meets on Monday in the church"),
             ("SHE LIKES THE PEOPLE THERE", "She likes the people there"),
@@ -368,8 +368,9 @@ ROWS: tuple[EditRow, ...] = (
         "a date has its day before the month, or after it",
         "after *on*, *since*, *until*, *from*, *by* and similar words, or at the beginning; not"
         " before a verb, *or 5* or a noun that the day could count; never the first end of a"
-        " range (*to*, *till*); *April*, *May*, *June* and *August*, which may be names, need a"
-        " year, an end of the text or a preposition after the date",
+        " range (*to*, *till*); *March*, *April*, *May*, *June*, *August*, *Jan*, *Mar*, *Jun* and"
+        " *Dec*, which may be names or other words, need a year, an end of the text"
+        " or a preposition after the date",
         (
             ("He was born on 6 October 1899 in Kent.", "He was born on October 6, 1899 in Kent."),
             ("The exam is on 6 October.", "The exam is on October 6."),

@@ -33,7 +33,7 @@ class Edit:
     passes: Pairs
     """Pairs that it makes near-identical."""
     fails: Pairs
-    """Pairs that look like it but say different things."""
+    """Pairs that look like it but are not near-identical by it."""
     match: Match
     begins: frozenset[str] = frozenset()
     """It begins with one of these words in either text; empty for any word."""

@@ -38,7 +38,7 @@ class SimilarSets:
             union = np.maximum(self._sizes + self._sizes[number] - shared, 1)
             scores: NDArray[np.int64] = np.rint(shared / union * STEPS).astype(np.int64)
             scores[number] = 0
-            self._near.append(np.flatnonzero(scores > above * STEPS))
+            self._near.append(np.flatnonzero(scores / STEPS > above))
             self._scores.append(scores[self._near[-1]])
 
     def pairs_of(self, number: int) -> Iterator[int]:

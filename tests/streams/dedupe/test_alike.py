@@ -52,6 +52,13 @@ def test_it_clusters_as_a_plain_loop_does(
         assert round(alike.total(cluster), 4) == round(sum(scores), 4)
 
 
+@pytest.mark.parametrize("shared", range(1, 100))
+def test_a_score_of_the_threshold_is_not_above_it(shared: int) -> None:
+    words = [f"word{number}" for number in range(100)]
+    alike = SimilarSets([frozenset(words), frozenset(words[:shared])], shared / 100)
+    assert [*alike.pairs_of(0)] == []
+
+
 def test_two_empty_sets_are_not_alike() -> None:
     assert [*SimilarSets([frozenset(), frozenset()], 0.0).clusters()] == []
 

@@ -1,4 +1,4 @@
-"""Exports a cleaned copy of a source, in its own format, beside the original (docs/import.md)."""
+"""Exports a cleaned copy of a source, in its own format (docs/import.md)."""
 
 from __future__ import annotations
 
@@ -257,7 +257,10 @@ def _keeping(row_id: str) -> str:
 
 
 def find_note(reader: Reader, path: Path, source: str | None) -> Note:
-    """The note of the import from a path, as `source` if given; UsageError unless it is one."""
+    """The note of the import from a path, as `source` if given.
+
+    Raises UsageError unless there is exactly one.
+    """
     notes = [note for note in notes_of(reader.folder) if note.path == str(path.absolute())]
     found = [note for note in notes if source in (None, note.source)]
     if len(found) == 1:
@@ -288,7 +291,8 @@ def export(
     Rows whose ids are in `keep` stay. At most `max_changes` changes are made, changed texts first;
     the others are counted as `left`. The report is also written to a file beside the copy. Raises
     RefusedError if one of these two exists, or if rows should get the `texts` of their faces and
-    cannot; UsageError if nothing was imported from this path.
+    cannot; UsageError unless there was one import from this path, as `source` if given, or if the
+    copy cannot be at `to`.
     """
     note = find_note(reader, path, source)
     history = Path(note.history) if note.history else None

@@ -69,7 +69,7 @@ class WaitingPair:
 
     @property
     def is_joined(self) -> bool:
-        """Whether the two are joined; otherwise a question waits."""
+        """Whether the two are joined; otherwise a question waits, or a text that was forgotten."""
         return self.waits_as not in ("pending", "forgotten")
 
     @property

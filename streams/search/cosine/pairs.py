@@ -79,7 +79,8 @@ def within(
 ) -> Pairs:
     """The pairs whose cosine, `scores * steps` with an error up to `errors`, may reach the floor.
 
-    Scores have shape (b, n), `living` (n,), the others (b,). With `best`, floors are `lowered`.
+    Scores have shape (b, n), `living` (n,), the others (b,). With `best`, floors are `lowered`;
+    only `living` rows count for that, but others are returned, too.
     """
     if best is not None:
         alive = scores if living is None or living.all() else np.where(living, scores, -np.inf)

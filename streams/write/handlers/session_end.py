@@ -22,7 +22,8 @@ def consolidate(
 ) -> Iterator[Operation]:
     """The joins of an ended session, each to be executed before the next, and their record.
 
-    Empty if the policy has no such rule. A join that is impossible when its turn comes is left out.
+    Empty if the policy has no such rule, or is not enabled. A join that is impossible when its turn
+    comes is left out.
     """
     rule = policy.consolidate
     if rule is None or not policy.enabled:

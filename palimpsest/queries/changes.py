@@ -27,7 +27,10 @@ from palimpsest.streams.core.touched import Touched
 MOST_MEMBERS = 5_000
 """A page ends once the memories that it changes have this many members in total."""
 MOST_KEPT = 50_000
-"""Maximum number of candidates in the ledgers that are kept for the next pages: about 120 MB."""
+"""Maximum number of candidates in the ledgers kept for the next pages: about 120 MB.
+
+The latest ledger is kept, however large.
+"""
 PAGES_KEPT = 32
 """Number of cached pages, shared by the clients that wait for the same one."""
 

@@ -48,7 +48,7 @@ class ChromaSource(CountedRows):
     kind: Kind = "chroma"
 
     def __init__(self, place: SourcePlace) -> None:
-        """UsageError if the collection is not named."""
+        """UsageError unless the place names a collection that exists, or there is only one."""
         self._file = place.path / FILE
         with open_read_only(self._file) as connection:
             found = connection.execute("SELECT name, id FROM collections ORDER BY name").fetchall()

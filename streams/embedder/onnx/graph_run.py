@@ -27,7 +27,8 @@ class Graph(Protocol):
 def open_graph(name: str, source: Path | bytes) -> Graph:
     """Open a graph of `bert_graph`, or one of the hub's exports, which have no pooling.
 
-    Raises ModelUnusable, with the model's name, if ONNX Runtime cannot load it.
+    Raises ModelUnusable, with the model's name, if ONNX Runtime cannot load it, or it is
+    neither.
     """
     session = _session(name, source)
     outputs = [output.name for output in session.get_outputs()]

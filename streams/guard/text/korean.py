@@ -1,7 +1,7 @@
 """Korean texts for frames (docs/guard.md, Frames): their values, and what holds after a change.
 
-A value is one or two words before a particle, or what somebody's only thing is (주치의는 김
-선생님이다). It joins nothing.
+A value is one or two words before a particle, a number or a weekday, or what somebody's only thing
+is (주치의는 김 선생님이다). It joins nothing.
 """
 
 from __future__ import annotations

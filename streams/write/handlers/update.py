@@ -1,4 +1,4 @@
-"""Updates, which change the text of a memory in one event, and undoing them (docs/intent.md)."""
+"""Updates, which change the text of a memory, and undoing them (docs/intent.md)."""
 
 from __future__ import annotations
 
@@ -133,7 +133,10 @@ def _content(executor: Executor, ledger: Ledger, request: UpdateRequest, entry: 
 
 
 def undo(executor: Executor, request: UndoRequest) -> Undone:
-    """Undo an update; a repeated request gets its first answer."""
+    """Undo an update; a repeated request gets its first answer.
+
+    Raises RefusedError if the request names no standing update, or it cannot be undone.
+    """
     owner_id = (
         owner_of_decision(executor, request.decision_id)
         if request.decision_id is not None

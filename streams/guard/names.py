@@ -89,7 +89,7 @@ _OPERATES = compile_later(
     r"|scrolls?|swipes?|exists?|inherits? from|extends?"
     r"|ha(?:s|ve) (?:no access|(?:two|[0-9]+) roles)"
     r"|(?:(?:add|choose|close|confirm|create|delete|download|edit|open|update|upload)s?"
-    rf"|verif(?:y|ies)) (?:the|an?) {_DATA}"
+    rf"|verif(?:y|ies)) (?:the|an?) (?:[a-z]+ )?{_DATA}"
     r"|(?:see|get|receive)s? an? (?:email|error|list|message|notification|page|screen|warning)"
     r"|(?:is|am|was|be|are)(?: not)? (?:asked|authenticated|banned|blocked|created|deleted|found"
     r"|invalid|logged|null|offline|online|prompted|redirected|shown|signed|undefined|valid"
@@ -176,7 +176,7 @@ _LEADS = compile_later(
 _DOES = rf"(?:(?:[a-z]+ed|set|{any_of(en.PASTS)})\b|(?<!has )(?<!have )(?<!had )(?<!ve )[a-z]+)"
 """A verb; after *has* only a participle: *has carla in her own car*."""
 _LEADS_TO_OWN = compile_later(
-    rf"{_LEADS.pattern}{_DOES}(?: to [a-z]+|(?: (?:about|at|of))? [a-z]+ing)?"
+    rf"{_LEADS.pattern}{_DOES}(?: to (?:{any_of(THIRD)})|(?: (?:about|at|of))? [a-z]+ing)?"
     rf"(?: (?:{any_of(en.PREPOSITIONS | en.PARTICLES)}))* "
 )
 """The same before *own*, with its verb: *is saving up for her own*, not *says bob has her own*."""

@@ -52,6 +52,7 @@ from palimpsest.streams.guard.data.name_words import (
     OFFICES,
     OFTEN_DONE,
     OUTDOORS,
+    OUTINGS,
     PASTIMES,
     PEOPLE,
     PERHAPS_YOUNGER,
@@ -189,7 +190,8 @@ def _ranks(one: str, other: str) -> bool:
     bare = ones[0] not in en.DETERMINERS and last not in MAILED
     if others[0] in en.ARTICLES if ones[0] in en.ARTICLES else bare and others[0] in _CERTAIN:
         return False  # *the road over the hill*, *fog over the sea*
-    if last.endswith("ing") and not any(word.endswith("ing") for word in others):
+    done = last.endswith("ing") or last in en.PARTICLES
+    if done and not any(word.endswith("ing") for word in others):
         return False
     if other in SPANS or any(end in kind and last not in kind for kind in _AMONG):
         return False
@@ -231,13 +233,13 @@ _PREFERS = compile_later(r" prefers (?!to )([^,]+) over ([^,]+)")
 _LIKES = compile_later(r" likes ([^,]+) (?:better|more) than ([^,]+)")
 _A_NAME = compile_later(NAME_START)
 _FIGURE = compile_later(r"[$€£]?[0-9]")
-_KINDS = ((HELD, HELD | WRITTEN), *((kind, kind) for kind in (HUNG, POURED, SKIES, WORN)))
+_KINDS = ((HELD, HELD | WRITTEN), *((kind, kind) for kind in (HUNG, OUTINGS, POURED, SKIES, WORN)))
 """What may take place, run or lie *over* something else, with what it is ranked with: in *calls
 over letters*, they are of one kind."""
 _AMONG = (FEASTS, MEALS, PROTOCOLS, STAPLES)
 """What is ranked only among its kind, because other things are done or run *over* it."""
 _NOT_LIKED = en.PREPOSITIONS | frozenset(
-    "anticipated average expected last necessary next this".split()
+    "anticipated anybody average expected last necessary next this".split()
 )
 _CERTAIN = en.DETERMINERS - {"a", "an"}
 _LIKING = compile_later(rf"(?<!\S)(?:{any_of(LIVING)})s?\b")

@@ -1008,19 +1008,26 @@ DRINKS = frozenset(
 
 CROSSING = frozenset(
     (
-        "argument arguments authority break breaks bridge bridges chat chats control"
-        " conversation conversations day days debate debates discussion discussions dispute"
-        " disputes drive drives fight fights fireworks flight flights hike hikes holiday"
-        " holidays hour hours influence journey journeys leave minutes months path paths"
-        " payments power quarrels ride rides road roads room rooms route routes rule runs"
-        " savings talk talks tour tours trip trips vacation vacations victories victory view"
-        " views walk walks war wars way ways week weeks win window windows wins worries years"
+        "argument arguments authority break bridge bridges chat chats control conversation"
+        " conversations day days debate debates discussion discussions dispute disputes drive"
+        " fight fights fireworks flight hour hours influence leave minutes months path paths"
+        " payments power quarrels ride road roads room rooms route routes rule savings talk"
+        " talks tour victories victory view views walk war wars way ways week weeks win window"
+        " windows wins worries years"
     ).split()
 )
-"""Nouns after which *over* may say where, when or whom: *flights over Rome*, *leave over May*."""
+"""Nouns after which *over* may say where, when or whom: *roads over Rome*, *leave over May*."""
+
+OUTINGS = frozenset(
+    (
+        "breaks drives flights hike hikes holiday holidays journey journeys rides runs tours"
+        " trip trips vacation vacations walks"
+    ).split()
+)
+"""What is made *over* a time or a place. Two of them are ranked: *walks over runs*."""
 
 SKIES = frozenset(
-    "clouds fog mist rain rainbows snow stars sunrise sunrises sunset sunsets".split()
+    ("clouds fog mist rain rainbows skies snow stars sunrise sunrises sunset sunsets").split()
 )
 """What is seen *over* a place."""
 

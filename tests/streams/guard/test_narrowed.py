@@ -132,6 +132,11 @@ I like Rome more than last year. / Ada prefers Rome to last year.
 I like Rome better than in May. / Ada prefers Rome to in May.
 I like spicy food more than average. / Ada prefers spicy food to average.
 I prefer rain over Rome. / Ada prefers rain to Rome.
+I prefer clear skies over Rome. / Ada prefers clear skies to Rome.
+I prefer catching up over coffee. / Ada prefers catching up to coffee.
+I prefer hikes over Easter. / Ada prefers hikes to Easter.
+I like cake more than anybody. / Ada prefers cake to anybody.
+I like cake more than everyone. / Ada prefers cake to everyone.
 I prefer music over headphones. / Ada prefers music to headphones.
 """
 RANKED = """
@@ -148,6 +153,8 @@ I prefer rice over pasta. / Ada prefers rice to pasta.
 I prefer gRPC over REST. / Ada prefers gRPC to REST.
 I prefer lunch over dinner. / Ada prefers lunch to dinner.
 I prefer rain over snow. / Ada prefers rain to snow.
+I prefer beach holidays over city breaks. / Ada prefers beach holidays to city breaks.
+I prefer walks over runs. / Ada prefers walks to runs.
 I prefer sunrises over sunsets. / Ada prefers sunrises to sunsets.
 I prefer headphones over speakers. / Ada prefers headphones to speakers.
 I like pizza more than burgers. / Ada prefers pizza to burgers.
@@ -298,6 +305,8 @@ Ada enters her password. / I enter my password.
 The user enters a number. / I enter a number.
 The user enters the competition. / I enter the competition.
 The user opens the app. / I open the app.
+The user verifies the phone number. / I verify the phone number.
+The user deletes an old account. / I delete an old account.
 The user downloads a file. / I download a file.
 The user creates an account. / I create an account.
 The user is an admin. / I'm an admin.

@@ -68,6 +68,7 @@ Ada needs carla to take her own car. / I need carla to take my own car.
 Ada had carla in her own car. / I had carla in my own car.
 Ada has bob use her own key. / I have bob use my own key.
 Ada told carla to run her own shop. / I told carla to run my own shop.
+Ada talks to grandma in her own language. / I talk to grandma in my own language.
 The user built bob a shed in their garden. / I built bob a shed in my garden.
 The user built the neighbours a shed in their garden. / I built the neighbours a shed in my garden.
 The user says squatters visit their aunt. / I say squatters visit my aunt.

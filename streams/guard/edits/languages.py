@@ -161,7 +161,8 @@ BY_TABLE = (
         " in it, or the one with the word is and the other adds no word; the word is in"
         " small letters and has no other meaning (no *neuf*, no *sept*; *acht* only before a noun);"
         " before a word that turns it into neither another number nor a time of day; in the three"
-        " not after a noun whose label it may be (*in Bett fünf*, *en la mesa tres*)",
+        " not after a noun whose label it may be (*in Bett fünf*, *en la mesa tres*), nor in a name"
+        " (*heißt zwei Hunde*, *le nom est deux lunes*)",
         _number_word,
         frozenset({FIGURES}),
     ),

@@ -615,6 +615,8 @@ OF_NAMES = _words(
     "name names word words phrase code codes hint answer title label tag keyword combination"
 )
 """What is one name or wording: a number may be a part of it, as in *her user name is two dogs*."""
+MEASURED = _words("ago apart away early late long old wide tall high deep")
+"""What follows a quantity: *the code review is two hours long*."""
 SOCIAL = _words("church village town city farm")
 """What people may be close to without being near it."""
 

@@ -301,6 +301,9 @@ ROWS: tuple[EditRow, ...] = (
             ("They wait for five days.", "They wait for 5 days."),
             ("User mentors two children.", "User mentors 2 children."),
             ("Her class is two days a week.", "Her class is 2 days a week."),
+            ("Her name is Mia and he is two weeks in.", "Her name is Mia and he is 2 weeks in."),
+            ("In other words, it is two houses away.", "In other words, it is 2 houses away."),
+            ("The code review is two hours long.", "The code review is 2 hours long."),
             ("Her dog is called Rex and has two toys.", "Her dog is called Rex and has 2 toys."),
         ),
         (
@@ -320,6 +323,7 @@ ROWS: tuple[EditRow, ...] = (
             ("The file is named two dogs.", "The file is named 2 dogs."),
             ("Her team is called the three amigos.", "Her team is called the 3 amigos."),
             ("Her user name is two dogs.", "Her user name is 2 dogs."),
+            ("The word that she uses is two dogs.", "The word that she uses is 2 dogs."),
             ("The magic word is three cats.", "The magic word is 3 cats."),
             ("The code for her door is two knocks.", "The code for her door is 2 knocks."),
             ("one says what they mean", "1 says what they mean"),

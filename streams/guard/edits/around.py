@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.reading import Reading
 from palimpsest.streams.guard.text.plurals import singular
@@ -97,6 +99,12 @@ def phrase(text: Reading, at: int, group: tuple[tuple[str, ...], ...]) -> tuple[
         if text.lows[at : at + len(words)] == words and is_lower(text, at):
             return words
     return ()
+
+
+def stands_before(text: Reading, at: int, words: frozenset[str], ends: frozenset[str]) -> bool:
+    """Whether one of some words stands before a place, and none that ends a clause between them."""
+    clause = takewhile(lambda low: low not in ends, reversed(text.lows[:at]))
+    return not words.isdisjoint(clause)
 
 
 def asks(text: Reading) -> bool:

@@ -243,6 +243,9 @@ def _number_word(one: Reading, i: int, other: Reading, j: int) -> Found:
     return (1, 1) if same and several and alone and around.is_lower(one, i + 1) else None
 
 
+_ENDS = en.BE | en.JOINING | {","}
+
+
 def _may_count(text: Reading, at: int) -> bool:
     """Whether a number here is one of things, and not a label of the word before: *plan two*."""
     before, subject = low(text, at - 1), low(text, at - 2)
@@ -254,9 +257,10 @@ def _may_count(text: Reading, at: int) -> bool:
         return False  # *the sign reads two dogs* quotes it
     verb = verb or (does and before.endswith("s"))
     plain = is_lower(text, at - 1) or at - 1 in text.openers
-    named = at - (before in en.ARTICLES)
-    told = low(text, named - 1) in en.BE and not en.OF_NAMES.isdisjoint(text.lows[: named - 1])
-    if told or low(text, named - 1) in en.NAMING:
+    verb_at = at - 1 - (before in en.ARTICLES)
+    told = low(text, verb_at) in en.BE and low(text, at + 2) not in en.MEASURED
+    told = told and around.stands_before(text, verb_at, en.OF_NAMES, _ENDS)
+    if told or low(text, verb_at) in en.NAMING:
         return False  # *her user name is two dogs*, *the file is called two dogs*
     return at in text.openers or (plain and (verb or before in en.BEFORE_A_NUMBER))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from palimpsest.streams.guard.data.closed_class import OTHERS
 from palimpsest.streams.guard.data.language_table import LanguageTable, TableEdit
 from palimpsest.streams.guard.data.tables import BUILT_IN, TABLES
-from palimpsest.streams.guard.edits.around import capital, kind, low, token
+from palimpsest.streams.guard.edits.around import capital, kind, low, stands_before, token
 from palimpsest.streams.guard.edits.edit import ADDED, FIGURES, Edit, Match
 from palimpsest.streams.guard.reading import Reading
 from palimpsest.streams.guard.text.tokeniser import NUMBER, SIGN, WORD
@@ -29,6 +29,7 @@ _NAMING = frozenset(
 _IS = frozenset("ist war est était es era".split())
 _NAMES = frozenset("name titel antwort nom titre réponse nombre título respuesta".split())
 """What is one name or wording, as in `en.OF_NAMES`."""
+_ENDS = _IS | {"und", "et", "y", ","}
 _THE = frozenset("alle allen das den der deren dessen die diese diesen dieser".split())
 """German words after which a number may stand alone: *die zwei mag sie nicht*."""
 _OF_THE = frozenset(
@@ -71,7 +72,7 @@ def _is_of_a_name(text: Reading, at: int) -> bool:
     """Whether a number may begin a name: *nennt sich die zwei*, *le nom est deux lunes*."""
     at -= low(text, at - 1) in _ARTICLES | _THE
     at -= low(text, at - 1) == "sich"
-    told = low(text, at - 1) in _IS and not _NAMES.isdisjoint(text.lows[: at - 1])
+    told = low(text, at - 1) in _IS and stands_before(text, at - 1, _NAMES, _ENDS)
     return told or low(text, at - 1) in _NAMING
 
 

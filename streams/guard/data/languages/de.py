@@ -61,6 +61,10 @@ TABLE = language_table(
                 ("Ada hat zwei Hunde.", "Ada hat 2 Hunde"),
                 ("Ada hat acht Hunde und eine Katze.", "Ada hat 8 Hunde und eine Katze."),
                 ("Er heißt Jan und hat zwei Hunde.", "Er heißt Jan und hat 2 Hunde."),
+                (
+                    "Sein Name ist Jan und er ist fünf Jahre alt.",
+                    "Sein Name ist Jan und er ist 5 Jahre alt.",
+                ),
                 ("Ada mag die zwei kleinen Hunde.", "Ada mag die 2 kleinen Hunde."),
                 ("Die drei Katzen mag sie nicht.", "Die 3 Katzen mag sie nicht."),
                 ("Sie hat fünf sehr gute Freunde.", "Sie hat 5 sehr gute Freunde."),

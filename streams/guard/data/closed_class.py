@@ -143,13 +143,16 @@ VERBATIM_ELSEWHERE = frozenset(
 PHRASES_ELSEWHERE = tuple(
     f" {phrase}"
     for phrase in (
-        "code ist|code war|schild steht|tür steht|wand steht|tasse steht"
+        "code ist|code war|schild steht|tür steht|wand steht|tasse steht|karte steht|zettel steht"
+        "|t-shirt steht|plakat steht"
         "|mot de passe|mots de passe|mot magique|mot secret|phrase secrète|code est|code secret"
         "|nom de code|question de sécurité|question secrète|réponse est|réponse secrète"
         "|nom d'utilisateur|nom d’utilisateur|plaque d'immatriculation|panneau dit|titre du"
+        "|est écrit"
         "|pregunta de seguridad|pregunta secreta|respuesta es|respuesta secreta|clave de|clave es"
         "|código es|palabra clave|palabra mágica|palabra secreta|nombre de usuario|usuario es"
-        "|frase secreta|cartel dice"
+        "|frase secreta|cartel dice|cartel pone|letrero dice|letrero pone|puerta pone|camiseta pone"
+        "|taza pone"
     ).split("|")
 )
 """The same in several words, as they follow a space."""

@@ -599,7 +599,10 @@ VERBATIM_PHRASES = tuple(
     ).split("|")
 )
 """Words in a row that show the same, as they follow a space."""
-SIGNS = _words("badge banner board card cup label mug note plaque plate poster shirt sign t-shirt")
+SIGNS = _words(
+    "badge banner board bracelet cap card cup doormat hat hoodie jersey keyring label magnet mat"
+    " mug note plaque plate poster ring screen shirt sign t-shirt wristband"
+)
 """What words are written on: *the sign on her door says three dogs*."""
 MENTIONS = VERBATIM | _words(
     "word words handle variable column branch file folder key tag label keyword title setting"

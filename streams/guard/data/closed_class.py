@@ -150,9 +150,9 @@ PHRASES_ELSEWHERE = tuple(
         "|nom d'utilisateur|nom d’utilisateur|plaque d'immatriculation|panneau dit|titre du"
         "|est écrit"
         "|pregunta de seguridad|pregunta secreta|respuesta es|respuesta secreta|clave de|clave es"
-        "|código es|palabra clave|palabra mágica|palabra secreta|nombre de usuario|usuario es"
-        "|frase secreta|cartel dice|cartel pone|letrero dice|letrero pone|puerta pone|camiseta pone"
-        "|taza pone"
+        "|código es|palabra clave|palabra mágica|palabra secreta|nombre de usuario|mi usuario es"
+        "|su usuario es|frase secreta|cartel dice|cartel pone|letrero dice|letrero pone|puerta pone"
+        "|camiseta pone|taza pone"
     ).split("|")
 )
 """The same in several words, as they follow a space."""

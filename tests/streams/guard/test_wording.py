@@ -52,6 +52,7 @@ TOLD = {
     "in Spanish": "Mi contraseña es {}",
     "a security question in Spanish": "La respuesta a la pregunta de seguridad es {}",
     "a nickname in Spanish": "Su apodo es {}",
+    "a user name in Spanish": "Mi usuario es {}",
     "a code in Spanish": "Su clave es {}",
     "an answer in Spanish": "La respuesta secreta es {}",
     "a door in Spanish": "En la puerta pone {}",
@@ -104,6 +105,7 @@ def test_no_edit_is_licensed_in_what_is_told_word_for_word(told: str) -> None:
         ("Ada hat drei Fragen an ihn.", "Ada hat 3 Fragen an ihn."),
         ("Elle a trois questions et un mot.", "Elle a 3 questions et un mot."),
         ("Ada tiene tres preguntas y un perro.", "Ada tiene 3 preguntas y un perro."),
+        ("El usuario es padre de tres hijos.", "El usuario es padre de 3 hijos."),
         ("她有三个问题。", "她有3个问题。"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import dropwhile, pairwise
 
 from palimpsest.streams.guard.data.closed_class import PHRASES_ELSEWHERE, VERBATIM_ELSEWHERE
 from palimpsest.streams.guard.data.en import (
@@ -12,6 +13,7 @@ from palimpsest.streams.guard.data.en import (
     NUMBERS,
     SIGNS,
     SPACED,
+    SUBJECTS,
     VERBATIM,
     VERBATIM_PHRASES,
 )
@@ -27,6 +29,8 @@ _WITH_UNIT = re.compile(rf"`([0-9]+(?:[.,][0-9]+)*)(?:{'|'.join(sorted(SPACED))}
 
 _PHRASES = VERBATIM_PHRASES + PHRASES_ELSEWHERE
 _SAYS = frozenset({"read", "reads", "say", "says", "said"})
+_SPEAKERS = (SUBJECTS - {"it"}) | {"user"}
+"""Words after which no sign says something: *has a board game and she says it is fun*."""
 
 
 @lru_cache(maxsize=64)
@@ -89,8 +93,8 @@ def is_told_verbatim(lows: Sequence[str], text: str) -> bool:
     """Whether a text, with its words in small letters, may tell how something is written."""
     if not (VERBATIM.isdisjoint(lows) and VERBATIM_ELSEWHERE.isdisjoint(lows)):
         return True
-    written = next((at for at, word in enumerate(lows) if word in SIGNS), len(lows))
-    if not _SAYS.isdisjoint(lows[written:]):
+    after = dropwhile(lambda pair: pair[0] not in SIGNS, pairwise(lows))
+    if any(word in _SAYS and before not in _SPEAKERS for before, word in after):
         return True
     low = f" {text.casefold()}"
     return any(phrase in low for phrase in _PHRASES)

@@ -853,9 +853,10 @@ Words in *-ese*, *-ist* and *-ian* are not listed.
 
 IN_IAN = frozenset(
     (
-        "Adrian Aurelian Bastian Brian Caspian Cassian Cyprian Damian Dorian Fabian Florian"
-        " Gillian Hadrian Ian Jillian Julian Kilian Killian Kylian Lilian Lillian Lucian Marian"
-        " Maximilian Octavian Sebastian Tristian Valerian Vivian"
+        "Adrian Aurelian Bastian Brian Caspian Cassian Cillian Cristian Cyprian Damian Darian"
+        " Demian Dorian Emilian Fabian Finian Florian Gillian Hadrian Ian Jillian Julian Kilian"
+        " Killian Kristian Krystian Kylian Lilian Lillian Lucian Marian Maximilian Octavian"
+        " Sebastian Tristian Valerian Vivian"
     ).split()
 )
 """Names in *-ian* that describe nobody."""

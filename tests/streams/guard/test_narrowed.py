@@ -7,7 +7,7 @@ from tests.tables import each
 
 DESCRIBED = """
 My brother is Gemini. / Ada has a brother called Gemini.
-My uncle is Bishop of Leeds. / Ada has an uncle called Bishop of Leeds.
+My uncle is Vicar. / Ada has an uncle called Vicar.
 My uncle is Deacon. / Ada has an uncle called Deacon.
 My cousin is Imam. / Ada has a cousin called Imam.
 My daughter is Prefect. / Ada has a daughter called Prefect.
@@ -62,6 +62,8 @@ Korean is Ada's boss. / My boss is Korean.
 NAMED = """
 My brother is Wout. / Ada has a brother called Wout.
 My son is Leo. / Ada's son is called Leo.
+My son is Cillian. / Ada's son is called Cillian.
+My nephew is Kristian. / Ada has a nephew called Kristian.
 My son is Adrian. / Ada has a son called Adrian.
 My uncle is Jean. / Ada has an uncle called Jean.
 My daughter is Therese. / Ada has a daughter called Therese.

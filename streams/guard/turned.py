@@ -30,6 +30,7 @@ from palimpsest.streams.guard.data.name_words import (
     PEOPLE,
     PETS,
     PRONOUNS,
+    PURPOSES,
     RELATED,
     ROLES,
     SERVICES,
@@ -254,7 +255,7 @@ def _may_describe(front: str, verb: str) -> bool:
     """Whether a phrase may belong to an object that it follows: *shampoo for dogs*."""
     last = front.rpartition(" ")[2]
     living = not (LIVING | ANIMATE).isdisjoint({last, singular(last)})
-    return (
+    return front not in PURPOSES and (
         verb in DEPICTING
         or (verb in TELLING and front.startswith(("for ", "on ")))
         or (living and front.startswith("for "))

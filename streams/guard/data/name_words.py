@@ -267,6 +267,9 @@ DEPICTING = frozenset("draw draws paint paints".split())
 TELLING = frozenset("buys reads teaches writes".split())
 """Verbs whose object may be about a thing, or used on it: *writes books on trains*."""
 
+PURPOSES = frozenset("for a living|for fun|for money|for pleasure|for work".split("|"))
+"""What something is done for, and no thing is."""
+
 COATS = frozenset("black brown ginger golden grey gray rescue tabby white young".split())
 """Words for what an animal looks like, or where it is from."""
 
@@ -854,7 +857,7 @@ Words in *-ese*, *-ist* and *-ian* are not listed.
 IN_IAN = frozenset(
     (
         "Adrian Aurelian Bastian Brian Caspian Cassian Cillian Cristian Cyprian Damian Darian"
-        " Demian Dorian Emilian Fabian Finian Florian Gillian Hadrian Ian Jillian Julian Kilian"
+        " Demian Dorian Emilian Fabian Finian Florian Gillian Hadrian Jillian Julian Kilian"
         " Killian Kristian Krystian Kylian Lilian Lillian Lucian Marian Maximilian Octavian"
         " Sebastian Tristian Valerian Vivian"
     ).split()

@@ -32,6 +32,9 @@ Bea Rao supervises me. / Ada is supervised by Bea Rao.
 Two juniors are mentored by Ada. / I mentor two juniors.
 Rex is my ginger cat. / Ada has a ginger cat called Rex.
 For navigation Ada uses Waze. / I use Waze for navigation.
+For work Ada writes reports. / I write reports for work.
+For money Ada teaches piano. / I teach piano for money.
+For a living Ada paints houses. / I paint houses for a living.
 For headaches Ada takes aspirin. / I take aspirin for headaches.
 For clients Ada uses Slack. / I use Slack for clients.
 On trains Ada reads Dune. / The user reads Dune on trains.

@@ -27,7 +27,7 @@ from palimpsest.contracts.events import (
     Settled,
 )
 from palimpsest.streams.core.evolve import evolve
-from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.ledger import Distinct, Entry, Ledger
 
 
 def related(entries: Iterable[Entry]) -> set[str]:
@@ -35,7 +35,7 @@ def related(entries: Iterable[Entry]) -> set[str]:
 
     With those of the same texts, because a text that ends and is said again begins anew.
     """
-    found, texts = set[str](), set[str]()
+    found, texts = set[str](), set[Distinct]()
     # Each with the negative number of the event until which it matters, the latest first.
     left = [(-inf, entry.place, entry) for entry in entries]
     heapify(left)
@@ -44,7 +44,7 @@ def related(entries: Iterable[Entry]) -> set[str]:
         if entry.id in found:
             continue
         found.add(entry.id)
-        texts.update(other.id for other in entry.distinct.members)
+        texts.add(entry.distinct)
         for edge in (*entry.edges, *entry.distinct.composed_for):
             until = min(-least, inf if edge.reversed_by is None else edge.reversed_by.order)
             if edge.order <= until:
@@ -52,7 +52,7 @@ def related(entries: Iterable[Entry]) -> set[str]:
                 new = (end for end in ends if end.id not in found)
                 for end in new:
                     heappush(left, (-until, end.place, end))
-    return found | texts
+    return found | {other.id for distinct in texts for other in distinct.members}
 
 
 def fold_related(ledger: Ledger, event: AnyEvent, names: Set[str]) -> None:

@@ -154,6 +154,11 @@ class _LazyDict(MutableMapping[str, Value]):
         if key in self._original:
             self._gone.add(key)
 
+    def clear(self) -> None:
+        """Remove all keys at once: `MutableMapping` goes through those that are gone for each."""
+        self._own.clear()
+        self._gone.update(self._original)
+
     def __contains__(self, key: object) -> bool:
         return key in self._own or (key in self._original and key not in self._gone)
 

@@ -34,6 +34,7 @@ from bench import (
     serving,
     spreading,
     switching,
+    telling,
     waiting,
 )
 from bench.figure import Measure, Measured, Scale
@@ -60,6 +61,7 @@ FIGURES: dict[str, Measure] = {
     "rebuild": projecting.rebuild,
     "unmerge": projecting.unmerge,
     "large-memory": dividing.large_memory,
+    "histories": telling.histories,
     "opening": projecting.opening,
     "worker-stub": clustered.worker_and_stub,
     "worker": clustered.worker_and_embedder,

@@ -1,4 +1,4 @@
-"""A copy of a ledger for a trial: only what is read is copied, however long the history is.
+"""A copy of a ledger for a trial: beside sets of ids, only what is read is copied.
 
 An object is copied together with all that it refers to: the members of its memory, their joins, and
 the candidates with the same text. So no part of the copy leads back to the original, which must not
@@ -8,7 +8,7 @@ change as long as the copy is used.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from copy import copy
 from dataclasses import fields, replace
 from itertools import chain
@@ -41,7 +41,7 @@ def glance(values: Mapping[str, Value]) -> Iterable[Value]:
 
 
 def _like(original: Value, copies: _Copies) -> Value:
-    """A ledger or a scope with lazy copies of its dicts, lists and sets."""
+    """A ledger or a scope with lazy copies of its dicts and lists, and copies of its sets."""
     made = copy(original)
     for field in fields(cast("Any", made)):
         setattr(made, field.name, copies.of(getattr(original, field.name)))
@@ -74,7 +74,7 @@ class _Copies:
                     # Both candidates of a pair have the same list.
                     made = self._stated.setdefault(value[0], made)
             case set():
-                made = _LazySet(value)
+                made = value.copy()  # of ids: .1 ms for 5,000
             case _ if type(value) is tuple:
                 made = tuple(map(self.of, cast("tuple[Any, ...]", value)))
         return cast("Value", made)
@@ -207,26 +207,3 @@ class _LazyList(Sequence[Value]):
     def __iadd__(self, values: Iterable[Value]) -> _LazyList[Value]:
         self._added += values
         return self
-
-
-class _LazySet(Set[str]):
-    """A set that only grows."""
-
-    def __init__(self, original: set[str]) -> None:
-        self._original = original
-        self._added: set[str] = set()
-
-    def __contains__(self, value: object) -> bool:
-        return value in self._added or value in self._original
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._original | self._added)
-
-    def __len__(self) -> int:
-        return len(self._original | self._added)
-
-    def add(self, value: str) -> None:
-        self._added.add(value)
-
-    def update(self, values: Iterable[str]) -> None:
-        self._added.update(values)

@@ -241,8 +241,8 @@ FROM (SELECT *, event = 'settled' AS answers FROM d) d
      LEFT JOIN r ON r.decision_id = d.decision_id
      LEFT JOIN (SELECT unnest(contradicts) AS decision_id FROM m) k ON k.decision_id = d.decision_id
 WHERE (r.review_status IS NULL OR r.review_status = 'reinstated')
-      AND (k.decision_id IS NOT NULL OR d.rank IN ('rule', 'judge'))
-      AND (d.face_rule <> 'repeat' OR len(d.differs) > 0)
+      AND (k.decision_id IS NOT NULL OR (
+           d.rank IN ('rule', 'judge') AND (d.face_rule <> 'repeat' OR len(d.differs) > 0)))
 UNION ALL
 SELECT 'forgotten', n.text, o.candidate_id, o.text,
        coalesce(d.neighbours[1].cosine, d.neighbours[1].jaccard), d.neighbours[1].cues,
@@ -255,8 +255,7 @@ FROM d JOIN c n ON n.candidate_id = d.candidate_id
 WHERE d."check" = 'forgotten' AND r.review_status IS NULL
 ORDER BY waits_as, similarity, position, existing_id
 """
-"""The pairs that a person can answer. A join that contradicts a chosen face always waits, unless it
-joined a verbatim repeat: its text could live in no other memory, so no answer could change it.
+"""The pairs that a person can answer. A join that contradicts a chosen face always waits.
 
 A reinstated join waits again, as before its reversal: taking an answer back is not an answer, and
 a wrong reversal does not make the join right. A candidate that waits because of a forgotten text is

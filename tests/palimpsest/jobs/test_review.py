@@ -492,16 +492,6 @@ def test_what_is_not_what_was_forgotten_is_let_in(ada: Speaker) -> None:
     assert ada.waiting() == []
 
 
-def test_a_verbatim_repeat_of_an_updated_text_waits_for_nobody(ada: Speaker) -> None:
-    """Nobody could say that it is different: one text cannot be in two memories."""
-    ada.under(STORE_TIME)
-    [first] = ada.say("Ada lives in Paris")
-    ada.store.update(first, "Ada lives in Rome")
-    [again] = ada.say("Ada lives in Paris")
-    assert ada.store.get(again)["memory_id"] == first
-    assert ada.rows("review_queue") == []
-
-
 @pytest.mark.parametrize("kind", ["pending", "unreviewed", "forgotten"])
 @pytest.mark.parametrize("same", [True, False])
 def test_an_answer_delivered_again_is_answered_as_it_was(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import suppress
 from typing import Any, cast
 
 import h11
@@ -112,9 +113,9 @@ class PatientProtocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's own words
         """Answer what is not HTTP, and close the connection."""
-        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):  # else half an answer was sent
-            problem = _problem_of(sys.exception())
-            headers = [("content-type", MEDIA_TYPE), ("connection", "close")]
+        problem = _problem_of(sys.exception())
+        headers = [("content-type", MEDIA_TYPE), ("connection", "close")]
+        with suppress(h11.LocalProtocolError):  # half an answer was sent, or a HEAD takes no body
             for event in (
                 h11.Response(status_code=problem.status, headers=headers),
                 h11.Data(data=problem.body()),

@@ -196,9 +196,7 @@ def summary_lines(answer: Mapping[str, Any]) -> list[str]:
         held = counted(answer["held"], "join")
         lines.append(f"{counted(answer['separated'], 'pair')} kept apart, which prevented {held}")
     if answer["owner"]:
-        lines.append(
-            f"rows of several owners are compared: --by {answer['owner']} joins no two of them"
-        )
+        lines.append(f"rows of different owners may be joined: --by {answer['owner']} prevents it")
     lines.append(f"policy {answer['policy']}, {counted(answer['embedded'], 'text')} embedded")
     if answer["policy_composes"]:
         lines.append("the policy would compose texts: each row keeps its own")

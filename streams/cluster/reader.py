@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, TypeAlias
 
@@ -185,7 +185,7 @@ async def read_to_end(
 
 async def read_range(
     connection: Connection, at: TopicPartition, start: int, end: int
-) -> AsyncIterator[Records]:
+) -> AsyncGenerator[Records, None]:
     """Yield the records of a partition from `start` up to, but without, `end`.
 
     The partition must reach `end`. Deleted records are skipped. Raises TransientError if the

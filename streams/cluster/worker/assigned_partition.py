@@ -93,8 +93,9 @@ class Missed:
             return
         at = TopicPartition(first.topic, first.partition)
         _log.info("%s/%d began at %d, not at %d", *at, first.offset, start)
-        async for some in read_range(self._connection, at, start, first.offset):
-            yield [_record(message) for message in some]
+        async with aclosing(read_range(self._connection, at, start, first.offset)) as reading:
+            async for some in reading:
+                yield [_record(message) for message in some]
 
 
 def starts(

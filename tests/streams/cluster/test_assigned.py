@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from concurrent.futures import CancelledError
 from threading import Event
 from typing import Any
@@ -14,6 +14,7 @@ from palimpsest.contracts.errors import DiskFullError, TransientError
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.records import Record
 from palimpsest.streams.cluster.tasks import OneThread
+from palimpsest.streams.cluster.worker import assigned_partition
 from palimpsest.streams.cluster.worker.assigned_partition import AssignedPartition, Delivery, Missed
 from palimpsest.streams.cluster.worker.fibers import Fiber
 from palimpsest.streams.cluster.worker.partition_writer import Opened
@@ -77,6 +78,29 @@ class Recording:
 
     async def stop(self) -> None:
         """As the producer that it stands for, too."""
+
+
+def test_who_reads_skipped_records_no_longer_has_no_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    has_client = True
+
+    async def read_range(*_: object) -> AsyncGenerator[list[Any], None]:
+        nonlocal has_client
+        try:
+            yield []
+        finally:
+            await asyncio.sleep(0)
+            has_client = False
+
+    monkeypatch.setattr(assigned_partition, "read_range", read_range)
+
+    async def run() -> bool:
+        missed = Missed(Connection(bootstrap="127.0.0.1:1"), {"memory.candidates": 0})
+        reading = missed.before(Record("memory.candidates", 0, 9, b""))
+        await anext(reading)
+        await reading.aclose()
+        return has_client
+
+    assert not asyncio.run(run())
 
 
 def test_only_the_first_failure_is_told() -> None:

@@ -18,7 +18,9 @@ from palimpsest.streams.guard.data.name_words import (
     OF_DOING,
     PAYING,
     PERHAPS_YOUNGER,
+    SPENDING,
     UNEVEN,
+    WEIGHED,
     WEIGHING,
 )
 from palimpsest.streams.guard.data.patterns import NAME_START, any_of
@@ -149,8 +151,7 @@ def as_written(said: str) -> str:
         said = _UNIT.sub(r"\1 \2", _INCH.sub("-inch", _KILOS.sub(" kg", said)))
         if "weigh" in said:  # pounds may also be money
             said = _POUNDS.sub(r"\1 pounds", said)
-        words = said.split(" ")
-        paid = not _MONEY.isdisjoint(words) and WEIGHING.isdisjoint(words)
+        paid = _is_paid(said.split(" "))
         said = _CURRENCY.sub(lambda found: _with_its_sign(found, paid=paid), said)
         said = _SUM.sub(lambda found: found[0].replace(",", ""), said)
         said = _IN_FIGURES.sub(_month_in_words, said)
@@ -203,6 +204,12 @@ def _with_its_sign(found: re.Match[str], *, paid: bool) -> str:
     if found[2] == "pounds" and (not paid or _BOUGHT.match(found.string, found.start() - 4)):
         return found[0]
     return _SIGNS[found[2]] + found[1]
+
+
+def _is_paid(words: list[str]) -> bool:
+    """Whether pounds among some words are money, and no weight."""
+    bought = WEIGHED.isdisjoint(words) or not SPENDING.isdisjoint(words)
+    return bought and not _MONEY.isdisjoint(words) and WEIGHING.isdisjoint(words)
 
 
 def _times_in_words(found: re.Match[str]) -> str:

@@ -338,13 +338,18 @@ SERVICES = frozenset(
 
 WEIGHING = frozenset(
     (
-        "baggage carries carry cut cuts diet diets drop drops flour gain gained gains heavy kilos"
-        " lift lifted lifting lifts lose loses losing lost luggage meat potatoes rice shed sheds"
-        " sugar suitcase weigh"
-        " weighing weighs weight weights"
+        "baggage carries carry cut cuts diet diets drop drops gain gained gains heavy kilos lift"
+        " lifted lifting lifts lose loses losing lost luggage shed sheds suitcase weigh weighing"
+        " weighs weight weights"
     ).split()
 )
 """Words beside which pounds may be a weight: *pays a trainer to lose 50 pounds*."""
+
+WEIGHED = frozenset({"flour", "meat", "potatoes", "rice", "sugar"})
+"""What is sold by weight: *an allowance of rice*."""
+
+SPENDING = frozenset({"budget", "costs", "pay", "pays", "spend", "spends"})
+"""Words beside which pounds are money even if they are spent on `WEIGHED`."""
 
 DATED = frozenset(
     "anniversary appointment birthday deadline exam interview operation party wedding".split()

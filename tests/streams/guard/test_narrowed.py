@@ -225,6 +225,7 @@ Ada pays a trainer to lose 50 pounds. / I pay a trainer to lose £50.
 Ada charges clients who lift 50 pounds. / I charge clients who lift £50.
 Ada's budget diet cut 50 pounds. / My budget diet cut £50.
 Ada pays for flour, 50 pounds. / I pay for flour, £50.
+Ada's allowance of rice is 50 pounds. / My allowance of rice is £50.
 Ada's price is for 50 pounds. / My price is for £50.
 Ada's rate of weight loss is 5 pounds a week. / My rate of weight loss is £5 a week.
 Ada's suitcase allowance is 50 pounds. / My suitcase allowance is £50.
@@ -234,6 +235,8 @@ Ada weighs buying 60 lbs. / I weigh buying 60 pounds.
 """
 POUNDS = """
 Ada saves 50 pounds a week. / I save £50 a week.
+Ada spends 40 pounds a week on meat. / I spend £40 a week on meat.
+Ada pays 9 pounds for flour. / I pay £9 for flour.
 Ada charges 75 pounds for a tuning. / I charge £75 for a tuning.
 Ada rents a room for 450 pounds a month. / I rent a room for £450 a month.
 Ada's rent is 950 pounds. / My rent is £950.

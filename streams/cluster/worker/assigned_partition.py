@@ -286,7 +286,7 @@ class AssignedPartition:
                     return
 
     async def _may_follow(self, taken: int) -> bool:
-        """Wait until so many batches of candidates are decided on, or one waits for the model."""
+        """Wait until `taken` batches of candidates are decided on, or one waits for the model."""
         return await self._wait_until(
             lambda: self._decided >= taken or any(batch.waits_for_model for batch in self._batches)
         )
